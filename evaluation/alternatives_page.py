@@ -208,7 +208,7 @@ def claims(result):
     sizes = [values for values in HEADLINE if ("olaf", values) in found]
     rates = [text(found["olaf", values]["rate_to_xagg"], 2) for values in sizes]
     udp = [found["udp", values]["cpu_ns"]["median"] / found["olaf", values]["cpu_ns"]["median"] for values in sizes]
-    return [f"**Olaf loses where updates are small.** One core takes {', '.join(rates)} times the updates of XAgg's Algorithm 1 as an XDP program, with {', '.join(map(str, sizes))} values "
+    return [f"**Olaf loses where updates are small.** A core that only aggregates takes {', '.join(rates)} times the updates of XAgg's Algorithm 1 as an XDP program, with {', '.join(map(str, sizes))} values "
             f"in each (targets of this project: more).",
             f"**A kernel that folds costs a part of a process that does.** The same by UDP sockets takes {min(udp):.1f} to {max(udp):.1f} times the CPU time (XAgg against TCP: 2.8 to 3.5)."]
 
@@ -222,10 +222,10 @@ def takeaway(result):
 
 def against_xagg(found, sizes, named):
     cpu, rate = ([found["olaf", values][key] for values in sizes] for key in ("cpu_to_xagg", "rate_to_xagg"))
-    told = [(f"updates/s of one core, {named} values, XAgg = 1: Olaf", "–", listed(rate), verdict("more than XAgg", rate, lambda it: it > 1))]
+    told = [(f"updates/s of a core that only aggregates, {named} values, XAgg = 1: Olaf", "–", listed(rate), verdict("more than XAgg", rate, lambda it: it > 1))]
     narrow = [scaled(found["olaf16", values]["rate_to_xagg"], 2) for values in sizes if ("olaf16", values) in found]
     if narrow:
-        told.append((f"elements/s of one core, as many bytes as {named} values of 32 bits, XAgg = 1: Olaf with 16 bits", "–", listed(narrow),
+        told.append((f"elements/s of a core that only aggregates, as many bytes as {named} values of 32 bits, XAgg = 1: Olaf with 16 bits", "–", listed(narrow),
                      verdict(f"≥ {ELEMENTS_TARGET}", narrow, lambda it: it >= ELEMENTS_TARGET)))
     return told + [(f"CPU time of an update of {named} values, XAgg = 1: Olaf", "–", listed(cpu), verdict("less than XAgg", cpu, lambda it: it < 1))]
 

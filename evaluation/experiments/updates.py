@@ -30,17 +30,23 @@ class Game:
     quick_updates and quick_parts: of a first look."""
 
     trace: pathlib.Path
-    updates: int  # of each worker
+    updates: int  # of each worker, the first ones from `begin_s` on
     parts: tuple
     quick_updates: int
     quick_parts: tuple
     lanes: int = LANES
     mtu: int = 1500
+    begin_s: float = 0
+
+    def moments(self, updates, seed):
+        """A trace of CLUSTERS clusters."""
+        return scaled([(at - self.begin_s * 1e6, *who) for at, *who in read_trace(self.trace) if at >= self.begin_s * 1e6], updates, seed)
 
 
-# LunarLander's workers have an update every quarter of a second: two hundred of each would take eight times as long.
+# LunarLander's workers have an update every quarter of a second: two hundred of each would take eight times as long. In the first
+# ten seconds episodes are short, and updates come evenly.
 GAMES = {"CartPole": Game(ROOT / "evaluation/traces/cartpole.txt", 200, (1.0, 0.5, 0.25, 0.125), 40, (0.5, 0.25)),
-         "LunarLander": Game(LUNAR_LANDER, 30, (0.5, 0.125), 8, (0.25,), LUNAR_LANDER_LANES, LUNAR_LANDER_MTU)}
+         "LunarLander": Game(LUNAR_LANDER, 24, (0.5, 0.125), 8, (0.25,), LUNAR_LANDER_LANES, LUNAR_LANDER_MTU, 10)}
 
 
 def scaled(recorded, updates, seed):
@@ -91,11 +97,11 @@ def play_game(setting, name, turns):
     """The rows of one game, and how long its traces take, in seconds."""
     game = GAMES[name]
     updates, parts = (game.quick_updates, game.quick_parts) if setting.quick else (game.updates, game.parts)
-    recorded, found, alone = read_trace(game.trace), {}, []
+    found, alone = {}, []
     trace = setting.directory / "updates.trace"
     with Line(setting.program("loader/olaf"), game.mtu) as network:
         for turn in range(turns):
-            moments = scaled(recorded, updates, turn)
+            moments = game.moments(updates, turn)
             alone.append(moments[-1][0] / 1e6)
             write_trace(trace, moments)
             for part in parts:
@@ -158,7 +164,7 @@ def lunar_lander(result):
     if found is None:
         return "This result has no run of LunarLander's trace: it was made before there was one."
     game = GAMES["LunarLander"]
-    return f"""**LunarLander's workers**, as the paper's: PPO, an update at the end of an episode, so at uneven moments, every 0.18 to 0.37 s on average, in frames of
+    return f"""**LunarLander's workers**, as the paper's: PPO, an update once an episode has ended, so at uneven moments, every 0.16 to 0.42 s on average, in frames of
 {frame_bits(game.lanes) // 8:,} bytes ({game.lanes:,} lanes, MTU {game.mtu}). Played the same way, {found['updates']} updates of each of 300 workers; the trace takes
 {text(found['trace_s'])} s ({runs_of([row['seconds'] for row in found['rows']])}).
 
