@@ -3,8 +3,9 @@
 
 import statistics
 import unittest
+import unittest.mock
 
-from evaluation import alternatives_page, growth_page
+from evaluation import alternatives_page, growth_page, microbenchmark_fast, microbenchmark_page
 from evaluation.experiments import goodput, multihop, updates
 from evaluation.microbenchmark_fast import require_ratio
 from evaluation.pictures import refuse_alike
@@ -32,8 +33,20 @@ class FastRatio(unittest.TestCase):
         with self.assertRaisesRegex(RuntimeError, "fifo let out 10.0 % .* to be 66.7 % .* figure of the generator"):
             require_ratio(self.run_of(0.10, 0.90), "fifo", 2 / 3)
 
-    def test_a_fifo_whose_input_has_pauses_drops_too_little(self):
-        with self.assertRaisesRegex(RuntimeError, "fifo kept 80.0 %"):
+    def test_a_run_into_which_a_pause_fell_is_begun_anew(self):
+        with unittest.mock.patch.object(microbenchmark_fast, "summary", lambda run: run), \
+             unittest.mock.patch.object(microbenchmark_fast, "one_run", side_effect=[{"busy": 0.83}, {"busy": 0.99}]):
+            self.assertEqual(microbenchmark_fast.fast_case(None, "in turns", 2 / 3, "fifo", 8), {"busy": 0.99, "again": 1})
+        with unittest.mock.patch.object(microbenchmark_fast, "summary", lambda run: run), \
+             unittest.mock.patch.object(microbenchmark_fast, "one_run", return_value={"busy": 0.83}):
+            self.assertEqual(microbenchmark_fast.fast_case(None, "in turns", 2 / 3, "fifo", 8)["again"], microbenchmark_fast.ATTEMPTS - 1)
+
+    def test_pauses_that_are_in_the_figures_are_told(self):
+        self.assertIn("4 were", microbenchmark_page.pauses([{"busy_percent": figure(99), "again": 4}]))
+        self.assertIn("compare mean peaks here", microbenchmark_page.pauses([{"busy_percent": figure(99), "again": 0}, {"busy_percent": figure(83)}]))
+
+    def test_a_fifo_drops_what_it_does_not_let_out(self):
+        with self.assertRaisesRegex(RuntimeError, "fifo kept 80.0 % .* let out 66.0 %, and it folds none"):
             require_ratio(self.run_of(0.66, 0.20), "fifo", 2 / 3)
 
     def test_olaf_folds_what_it_does_not_let_out(self):
