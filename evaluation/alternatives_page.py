@@ -94,7 +94,7 @@ def load_table(result):
 def spans(numbers, digits):
     """"1.2 to 3.4"."""
     numbers = list(numbers)
-    return f"{written(min(numbers), digits)} to {written(max(numbers), digits)}" if numbers else "–"
+    return " to ".join(written(of(numbers), digits) for of in (min, max)) if numbers else "–"
 
 
 UPDATE_GBIT = 256 * 32 / 1e9  # of the elements of an update, where loads are given
@@ -104,19 +104,24 @@ PACED = [name for name in CONTENDERS if name not in ("olaf16", "tcp_single")]
 def cpu_table(result):
     """XAgg's figure 9: how busy the contender's core is, by rate."""
     found = {(row["contender"], row["load"]): row for row in result["loads"]}
-    lines = ["| Gbit/s | " + " | ".join(CONTENDERS[name] for name in PACED) + " |", "|---" * (1 + len(PACED)) + "|"]
+    lines = ["| Gbit/s | " + " | ".join(CONTENDERS[name] for name in PACED) + " |",
+             "|---" * (1 + len(PACED)) + "|"]
     for load in sorted({load for _, load in found}):
-        cells = [text(scaled(found[name, load]["busy"], 100), 0) if (name, load) in found else "–" for name in PACED]
+        cells = [text(scaled(found[name, load]["busy"], 100), 0) if (name, load) in found else "–"
+                 for name in PACED]
         lines.append(f"| {load * UPDATE_GBIT:.1f} | " + " | ".join(cells) + " |")
     return "\n".join(lines)
 
 
 def paper_table(result):
-    """What the paper's figures say in numbers, and the same here: a row for each number. Figure 8 is of growth."""
+    """What the paper's figures say in numbers, and the same here: a row for each number. Figure 8
+    is of growth."""
     sizes = {(row["contender"], row["values"]): row for row in result["sizes"]}
     loads = {(row["contender"], row["load"]): row for row in result["loads"]}
     here = sorted({load for _, load in loads})
-    least, most, ten = here[0], here[-1], min(here, key=lambda load: abs(load - 10e9 / 8192))
+    least, most = here[0], here[-1]
+    ten = min(here, key=lambda load: abs(load * UPDATE_GBIT - 10))
+    lowest, highest, at_ten = (f"{load * UPDATE_GBIT:.1f}" for load in (least, most, ten))
 
     def size(name, values, key, by, digits):
         row = sizes.get((name, values))
@@ -128,38 +133,48 @@ def paper_table(result):
 
     def of_tcp(name):
         """Updates/s of all sizes, times TCP's."""
-        return spans((sizes[name, values]["updates_per_s"]["median"] / row["updates_per_s"]["median"]
-                      for (other, values), row in sizes.items() if other == "tcp_single" and (name, values) in sizes), 1)
+        pairs = [(sizes[name, values]["updates_per_s"], tcp["updates_per_s"])
+                 for (other, values), tcp in sizes.items()
+                 if other == "tcp_single" and (name, values) in sizes]
+        return spans((ours["median"] / tcp["median"] for ours, tcp in pairs), 1)
 
     def below_tcp(name):
-        pairs = [(loads[name, at]["p50_ns"], loads["tcp", at]["p50_ns"]) for at in here if (name, at) in loads and ("tcp", at) in loads]
-        return spans((100 * (1 - ours["median"] / tcp["median"]) for ours, tcp in pairs if ours and tcp), 0)
+        pairs = [(loads[name, at]["p50_ns"], loads["tcp", at]["p50_ns"])
+                 for at in here if (name, at) in loads and ("tcp", at) in loads]
+        return spans((100 * (1 - ours["median"] / tcp["median"])
+                      for ours, tcp in pairs if ours and tcp), 0)
 
     def both(figure_):
         return [figure_("xagg"), figure_("olaf")]
 
     def busy(name):
-        return f"{load(name, least, 'busy', 100, 0)} % to {load(name, most, 'busy', 100, 0)} % ({least * UPDATE_GBIT:.1f} to {most * UPDATE_GBIT:.1f} Gbit/s)"
+        ends = [load(name, at, "busy", 100, 0) for at in (least, most)]
+        return f"{ends[0]} % to {ends[1]} % ({lowest} to {highest} Gbit/s)"
 
     told = [
-        (6, "M updates/s, 32 values", "4.19", *both(lambda name: size(name, 32, "updates_per_s", 1e-6, 2))),
-        (6, "M updates/s, 320 values", "1.11", *both(lambda name: size(name, 320, "updates_per_s", 1e-6, 2))),
-        (6, "times TCP's updates/s, all sizes (here: one a segment)", "2.77 to 3.54", *both(of_tcp)),
+        (6, "M updates/s, 32 values", "4.19",
+         *both(lambda name: size(name, 32, "updates_per_s", 1e-6, 2))),
+        (6, "M updates/s, 320 values", "1.11",
+         *both(lambda name: size(name, 320, "updates_per_s", 1e-6, 2))),
+        (6, "times TCP's updates/s, all sizes (here: one a segment)", "2.77 to 3.54",
+         *both(of_tcp)),
         (7, "Gbit/s, 256 values", "13.03", *both(lambda name: size(name, 256, "gbit_per_s", 1, 1))),
         (7, "TCP's Gbit/s, 320 values; one a segment", "4.12",
-         f"{size('tcp', 320, 'gbit_per_s', 1, 1)}; {size('tcp_single', 320, 'gbit_per_s', 1, 1)}", "–"),
+         "; ".join(size(name, 320, "gbit_per_s", 1, 1) for name in ("tcp", "tcp_single")), "–"),
         (8, "by the number of cores", "linear to ten", "[Growth](#growth)", "[Growth](#growth)"),
         (9, "core busy by rate, all of it below", "grows with the rate; DPDK's 100 %", *both(busy)),
         (10, "latency at 10 Gbit/s, µs", "149.5 (mean, ten cores)",
-         *both(lambda name: f"{load(name, ten, 'p50_ns', 1e-3, 1)} (median, {ten * UPDATE_GBIT:.1f} Gbit/s)")),
+         *both(lambda name: f"{load(name, ten, 'p50_ns', 1e-3, 1)} (median, {at_ten} Gbit/s)")),
         (10, "latency at 100 Gbit/s, µs", "209.3 (mean, ten cores)", "–", "–"),
         (10, "latency below TCP's, all rates, %", "24 to 39", *both(below_tcp)),
         (11, "lost at the highest rate, %", "0.261 (100 Gbit/s, ten cores)",
-         *both(lambda name: f"{load(name, most, 'lost_percent', 1, 2)} ({most * UPDATE_GBIT:.1f} Gbit/s, one core)")),
+         *both(lambda name: f"{load(name, most, 'lost_percent', 1, 2)} ({highest} Gbit/s, one core)")),
         (11, "lost at 10 Gbit/s, %", "less, no figure",
-         *both(lambda name: f"{load(name, ten, 'lost_percent', 1, 2)} ({ten * UPDATE_GBIT:.1f} Gbit/s)")),
-        (11, "TCP's segments sent again for 100", "1.5 (100 Gbit/s, ten cores)", load("tcp", most, "repeated_percent", 1, 2), "–")]
-    return "\n".join(["| figure | what | the paper's XAgg | XAgg's program here | Olaf here |", "|---|---|---|---|---|",
+         *both(lambda name: f"{load(name, ten, 'lost_percent', 1, 2)} ({at_ten} Gbit/s)")),
+        (11, "TCP's segments sent again for 100", "1.5 (100 Gbit/s, ten cores)",
+         load("tcp", most, "repeated_percent", 1, 2), "–")]
+    return "\n".join(["| figure | what | the paper's XAgg | XAgg's program here | Olaf here |",
+                      "|---|---|---|---|---|",
                       *("| " + " | ".join(map(str, row)) + " |" for row in told)])
 
 

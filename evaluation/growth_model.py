@@ -8,10 +8,11 @@
 One CPU's time between two of its updates must hold alone(). Were all of what is shared done under the ring's lock, departures of
 all CPUs couldn't be more often than it is handed on: the bound can only be too low.
 
-Lines are fitted to the least of the runs, for what disturbs a run makes it dearer. No cost is negative, so none is fitted so: three shares
-of departures, of which one is far from the other two, let the noise of that one tilt a free line downwards, and then it pays for departures
-with what it puts on updates. A line says something if it misses its points by no more than the runs differ from each other; the text
-follows from that."""
+Lines are fitted to the least of the runs, for what disturbs a run makes it dearer. No cost is
+negative, so none is fitted so: three shares of departures, of which one is far from the other two,
+let the noise of that one tilt a free line downwards, and then it pays for departures with what it
+puts on updates. A line says something if it misses its points by no more than the runs differ from
+each other; the text follows from that."""
 
 UPDATE_BYTES = 1_114 + 24  # 128 lanes with headers, and what Ethernet adds
 LINK_BPS = 100e9
@@ -20,8 +21,8 @@ FOLDS = (3, 10, 30)
 
 
 def fit(points):
-    """Least squares of y = a + b x over [(x, y)], of those lines with neither a nor b below 0: (a, b). x is above 0. With one point the
-    whole of it is b's."""
+    """Least squares of y = a + b x over [(x, y)], of those lines with neither a nor b below 0:
+    (a, b). x is above 0. With one point the whole of it is b's."""
     n = len(points)
     mean_x, mean_y = sum(x for x, _ in points) / n, sum(y for _, y in points) / n
     square = sum((x - mean_x) ** 2 for x, _ in points)

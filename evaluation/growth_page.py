@@ -67,12 +67,15 @@ def draw_cpus(result, directory):
     return save(drawing, directory, "growth-cpus")
 
 
+AGES = ("intervals", "freshest_intervals", "oldest_intervals")
+
+
 def table(result, axis, heading):
     lines = [f"| {heading} | | ns an update | updates/s, XAgg = 1 | dropped or superseded % | average age, intervals | of the freshest cluster | of the oldest |",
              "|---" * 8 + "|"]
     for row in rows(result, "costs", axis):
         ages = rows(result, "ages", axis, value=row["value"], contender=row["contender"]) if row["arm"] in ("", 3) else []
-        told = " | ".join(text(ages[0].get(key), 2) if ages else "–" for key in ("intervals", "freshest_intervals", "oldest_intervals"))
+        told = " | ".join(text(ages[0].get(key), 2) if ages else "–" for key in AGES)
         arm = f", 1 of {row['arm']} leaves" if row["arm"] else ""
         lines.append(f"| {row['value']:,} | {row['contender']}{arm} | {text(row['ns'], 0)} | {text(row['rate_to_xagg'], 2)} | "
                      f"{text(row['dropped_percent'], 1)} | {told} |")
@@ -95,9 +98,11 @@ def paper_table(result):
     """Figure 8 in the paper and here, where each CPU generates what it takes."""
     lines = ["| CPUs | the paper's XAgg, Gbit/s | XAgg's program here | Olaf here |", "|---|---|---|---|"]
     for cpus, paper in PAPER_GBIT.items():
-        found = {row["contender"]: row for row in rows(result, "costs", "cpus", value=cpus, arm=f"1 of {CPU_FOLDS[0]}")}
-        ours = [text(scaled(found.get(name, {}).get("updates_per_s"), 256 * 32 / 1e9), 1) for name in ("xagg", "olaf")]
-        lines.append(f"| {cpus} | {paper} | {ours[0]} | {ours[1]} |")
+        wanted = {"value": cpus, "arm": f"1 of {CPU_FOLDS[0]}"}
+        found = {row["contender"]: row for row in rows(result, "costs", "cpus", **wanted)}
+        rates = [found.get(name, {}).get("updates_per_s") for name in ("xagg", "olaf")]
+        ours = " | ".join(text(scaled(rate, 256 * 32 / 1e9), 1) for rate in rates)
+        lines.append(f"| {cpus} | {paper} | {ours} |")
     return "\n".join(lines)
 
 

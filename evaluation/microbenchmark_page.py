@@ -90,8 +90,10 @@ def fold_counts(result, directory):
 def draw_shares(axis, row, style):
     shares = [(most, figure_) for most, figure_ in row.get("fold_shares", []) if figure_]
     name = f"{row['contender']}, 60 : {row['output']}"
-    axis.step([most for most, _ in shares], [figure_["median"] for _, figure_ in shares], where="post", label=name, color=colour(name), linestyle=style)
-    band(axis, [most for most, _ in shares], [figure_["low"] for _, figure_ in shares], [figure_["high"] for _, figure_ in shares], name)
+    xs = [most for most, _ in shares]
+    low, median, high = ([figure_[key] for _, figure_ in shares] for key in ("low", "median", "high"))
+    axis.step(xs, median, where="post", label=name, color=colour(name), linestyle=style)
+    band(axis, xs, low, high, name)
 
 
 def table(found):
@@ -166,12 +168,14 @@ may not let a cluster in at all: the ages are those of the clusters that were he
 
 
 def pauses(fast):
-    """What is to be said of pauses. A result of before runs with pauses were begun anew has them."""
-    why = ("the kernel takes a CPU from its real-time threads for 50 ms of each second, and 50 ms in 300 are 50² / (2 · 300) = 4.2 ms of age on average, "
-           "whatever the queue.")
+    """What is to be said of pauses. A result of before such runs were begun anew has them."""
+    why = ("the kernel takes a CPU from its real-time threads for 50 ms of each second, and 50 ms in "
+           "300 are 50² / (2 · 300) = 4.2 ms of age on average, whatever the queue.")
     if min(row["busy_percent"]["low"] for row in fast) >= 100 * BUSY:
-        return f"A run into which a pause fell was begun anew ({sum(row['again'] for row in fast)} were): {why}"
-    return f"Where they are\nmilliseconds, a pause fell into it: {why} So compare mean peaks here, and averages above."
+        again = sum(row["again"] for row in fast)
+        return f"A run into which a pause fell was begun anew ({again} were): {why}"
+    return (f"Where they are\nmilliseconds, a pause fell into it: {why} So compare mean peaks here, "
+            "and averages above.")
 
 
 def what_differs(result):

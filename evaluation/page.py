@@ -45,7 +45,8 @@ def anchor(title):
 
 
 def place_line(machine, runs, mode=None, minutes=None):
-    """Where and when it ran, in which mode XDP was, and how long it took. Ages and rates of a machine with other work to do are that work's, too: then it says so."""
+    """Where and when it ran, in which mode XDP was, and how long it took. Ages and rates of a
+    machine with other work to do are that work's, too: then it says so."""
     busy = " **The machine was busy with other work: a first look, not a result.**" if machine["load"] > machine["cpus"] / 2 else ""
     xdp = f"; {mode} XDP" if mode else ""
     took = f"; {minutes:g} minutes" if minutes else ""
@@ -72,7 +73,8 @@ def rows_of(name, experiment, found):
 
 
 def section(experiment, result):
-    head = f"## {experiment.TITLE}\n\n{experiment.SOURCE}. {place_line(result['machine'], result['effort'], result.get('mode'), result.get('minutes'))}\n\n"
+    place = place_line(result["machine"], result["effort"], result.get("mode"), result.get("minutes"))
+    head = f"## {experiment.TITLE}\n\n{experiment.SOURCE}. {place}\n\n"
     return head + experiment.page(result).strip() + "\n"
 
 

@@ -19,7 +19,8 @@ COLOURS = {"fifo": "#D55E00", "olaf": "#0072B2", "olaf, auto": "#56B4E9", "olaf,
            "olaf, 1 of 3 leaves": "#0173B5", "olaf, 1 of 10 leaves": "#7FC4EE",
            "xagg, 1 of 3 leaves": "#00A078", "xagg, 1 of 10 leaves": "#66D9B8",
            "olaf, 60 : 40": "#85BFEA", "olaf, 60 : 20": "#1C78B8", "olaf, 60 : 5": "#0A2B4C",
-           "olaf, auto, 60 : 40": "#DDB8E8", "olaf, auto, 60 : 20": "#A052B8", "olaf, auto, 60 : 5": "#4C1566",
+           "olaf, auto, 60 : 40": "#DDB8E8", "olaf, auto, 60 : 20": "#A052B8",
+           "olaf, auto, 60 : 5": "#4C1566",
            "urgent": "#882255", "fair": "#44AA99", "pause": "#C7B03C",
            "asynchronous": "#1F6FB2", "gather": "#B5651D", "gather, 8 times the step": "#E8B27A",
            "in step": "#3F7F3F", "in step, 8 times the step": "#9AD19A",
@@ -31,8 +32,9 @@ COLOURS = {"fifo": "#D55E00", "olaf": "#0072B2", "olaf, auto": "#56B4E9", "olaf,
            "parameter server": "#AA4499", "ring": "#EECC66", "rounds": "#004488",
            "i32x2": "#332288", "i16x4": "#117733", "i16x4, feedback": "#DDCC77", "i16x4, stochastic": "#CC6677"}
 # Of those that are lines with points: a grey print tells them apart, too.
-MARKERS = {"fifo": "o", "olaf": "s", "olaf, auto": "D", "olaf, 16 bits": "^", "xagg": "v", "AF_XDP": "P", "UDP": "*", "tcp": "X",
-           "tcp, one a segment": "h", "none": "<", "urgent": ">", "olaf, 1 of 3 leaves": "p", "olaf, 1 of 10 leaves": "d",
+MARKERS = {"fifo": "o", "olaf": "s", "olaf, auto": "D", "olaf, 16 bits": "^", "xagg": "v",
+           "AF_XDP": "P", "UDP": "*", "tcp": "X", "tcp, one a segment": "h", "none": "<", "urgent": ">",
+           "olaf, 1 of 3 leaves": "p", "olaf, 1 of 10 leaves": "d",
            "xagg, 1 of 3 leaves": "H", "xagg, 1 of 10 leaves": "8"}
 ALIKE = 60  # two colours of one picture differ by more in red, green and blue together, of 255 each
 

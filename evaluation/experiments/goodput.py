@@ -117,10 +117,16 @@ def run(setting):
         setting.progress(f"speed {turn + 1} of {turns}")
     return {"effort": f"{len(learned['i32x2'])} trainings of each, {turns} turns of speed", "rows": [row_of(arm, learned) for arm in ROUNDING],
             "pilots": len(pilots), "largest": largest, "scale": scale,
-            **{kind: {form: spread(found) for form, found in of.items()} for kind, of in speeds.items()},
-            "speed_ratio": spread([narrow / wide for wide, narrow in zip(speeds["speed"]["i32x2"], speeds["speed"]["i16x4"])]),
-            "jumbo_gain": {form: spread([jumbo / usual for jumbo, usual in zip(speeds["jumbo"][form], speeds["speed"][form])])
+            **{kind: {form: spread(found) for form, found in of.items()}
+               for kind, of in speeds.items()},
+            "speed_ratio": over(speeds["speed"]["i16x4"], speeds["speed"]["i32x2"]),
+            "jumbo_gain": {form: over(speeds["jumbo"][form], speeds["speed"][form])
                            for form in ELEMENTS_A_LANE}}
+
+
+def over(values, to):
+    """The spread of ratios, turn by turn."""
+    return spread([value / other for value, other in zip(values, to)])
 
 
 def row_of(arm, learned):
@@ -153,7 +159,8 @@ def of_wide(row):
 def speed_table(result):
     """A row for each format. A result of before there were jumbo frames has none of them."""
     (lanes, mtu), (most, jumbo) = FRAMES.values()
-    lines = [f"| | M elements/s and core, {lanes} lanes (MTU {mtu}) | {most:,} lanes (MTU {jumbo}) | times as many |", "|---|---|---|---|"]
+    lines = [f"| | M elements/s and core, {lanes} lanes (MTU {mtu}) | {most:,} lanes (MTU {jumbo}) | "
+             "times as many |", "|---|---|---|---|"]
     for form, found in result["speed"].items():
         jumbos, gain = (result.get(key, {}).get(form) for key in ("jumbo", "jumbo_gain"))
         lines.append(f"| {form} | {text(found, 0)} | {text(jumbos, 0)} | {text(gain, 2)} |")

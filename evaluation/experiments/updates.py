@@ -3,6 +3,7 @@
 What is lost is sent again, by both contenders' workers."""
 
 import dataclasses
+import itertools
 import pathlib
 import random
 
@@ -26,8 +27,8 @@ CONTENDERS = {"fifo": ("fifo", QUEUE), "olaf": ("olaf", QUEUE), "olaf, auto": ("
 
 @dataclasses.dataclass(frozen=True)
 class Game:
-    """What is played: a recorded training, with the size of its updates. parts: of what the workers offer, that the output carries;
-    quick_updates and quick_parts: of a first look."""
+    """What is played: a recorded training, with the size of its updates. parts: of what the
+    workers offer, that the output carries; quick_updates and quick_parts: of a first look."""
 
     trace: pathlib.Path
     updates: int  # of each worker, the first ones from `begin_s` on
@@ -40,13 +41,18 @@ class Game:
 
     def moments(self, updates, seed):
         """A trace of CLUSTERS clusters."""
-        return scaled([(at - self.begin_s * 1e6, *who) for at, *who in read_trace(self.trace) if at >= self.begin_s * 1e6], updates, seed)
+        begin_us = self.begin_s * 1e6
+        return scaled([(at - begin_us, *who) for at, *who in read_trace(self.trace) if at >= begin_us],
+                      updates, seed)
 
 
-# LunarLander's workers have an update every quarter of a second: two hundred of each would take eight times as long. In the first
-# ten seconds episodes are short, and updates come evenly.
-GAMES = {"CartPole": Game(ROOT / "evaluation/traces/cartpole.txt", 200, (1.0, 0.5, 0.25, 0.125), 40, (0.5, 0.25)),
-         "LunarLander": Game(LUNAR_LANDER, 24, (0.5, 0.125), 8, (0.25,), LUNAR_LANDER_LANES, LUNAR_LANDER_MTU, 10)}
+# LunarLander's workers have an update every quarter of a second: two hundred of each would take
+# eight times as long. In the first ten seconds episodes are short, and updates come evenly.
+GAMES = {
+    "CartPole": Game(ROOT / "evaluation/traces/cartpole.txt", 200, (1.0, 0.5, 0.25, 0.125),
+                     quick_updates=40, quick_parts=(0.5, 0.25)),
+    "LunarLander": Game(LUNAR_LANDER, 24, (0.5, 0.125), quick_updates=8, quick_parts=(0.25,),
+                        lanes=LUNAR_LANDER_LANES, mtu=LUNAR_LANDER_MTU, begin_s=10)}
 
 
 def scaled(recorded, updates, seed):
@@ -73,7 +79,8 @@ def offered_bps(moments, lanes=LANES):
         first, _ = ends.get(tuple(who), (at, at))
         ends[tuple(who)] = (first, at)
         counts[tuple(who)] = counts.get(tuple(who), 0) + 1
-    return sum(frame_bits(lanes) * (counts[who] - 1) / ((last - first) / 1e6) for who, (first, last) in ends.items())
+    return sum(frame_bits(lanes) * (counts[who] - 1) / ((last - first) / 1e6)
+               for who, (first, last) in ends.items())
 
 
 def measure(setting, network, trace, contender, bps, lanes):
@@ -81,7 +88,8 @@ def measure(setting, network, trace, contender, bps, lanes):
     network.attach_at("switch", f"{round(bps)}bit", places, "--policy", policy, "--max-clusters", str(CLUSTERS),
                       "--drain-interval", "10us")
     limit_s = 60 if setting.quick else 240
-    run = play(setting, network, trace, "--send-again-ms", str(SEND_AGAIN_MS), "--limit-s", str(limit_s), clusters=CLUSTERS, lanes=lanes, answer=True,
+    run = play(setting, network, trace, "--send-again-ms", str(SEND_AGAIN_MS),
+               "--limit-s", str(limit_s), clusters=CLUSTERS, lanes=lanes, answer=True,
                patience_s=limit_s + 30)
     network.detach()
     if run["sent"]["missing"]:
@@ -96,7 +104,8 @@ def measure(setting, network, trace, contender, bps, lanes):
 def play_game(setting, name, turns):
     """The rows of one game, and how long its traces take, in seconds."""
     game = GAMES[name]
-    updates, parts = (game.quick_updates, game.quick_parts) if setting.quick else (game.updates, game.parts)
+    updates = game.quick_updates if setting.quick else game.updates
+    parts = game.quick_parts if setting.quick else game.parts
     found, alone = {}, []
     trace = setting.directory / "updates.trace"
     with Line(setting.program("loader/olaf"), game.mtu) as network:
@@ -104,11 +113,12 @@ def play_game(setting, name, turns):
             moments = game.moments(updates, turn)
             alone.append(moments[-1][0] / 1e6)
             write_trace(trace, moments)
-            for part in parts:
-                for contender in CONTENDERS:
-                    setting.progress(f"{name}, run {turn + 1} of {turns}, {part:g} of what is offered, {contender}")
-                    found.setdefault((part, contender), []).append(
-                        measure(setting, network, trace, contender, offered_bps(moments, game.lanes) * part, game.lanes))
+            offered = offered_bps(moments, game.lanes)
+            for part, contender in itertools.product(parts, CONTENDERS):
+                setting.progress(f"{name}, run {turn + 1} of {turns}, {part:g} of what is offered, "
+                                 f"{contender}")
+                found.setdefault((part, contender), []).append(
+                    measure(setting, network, trace, contender, offered * part, game.lanes))
     trace.unlink()
     rows = []
     for (part, contender), runs in found.items():
@@ -123,7 +133,8 @@ def run(setting):
     turns = setting.repeats(1, 3)
     played = {name: play_game(setting, name, turns) for name in GAMES}
     first = played.pop("CartPole")
-    return {"effort": f"{turns} runs, {first['updates']} updates of each worker", **first, "others": played}
+    return {"effort": f"{turns} runs, {first['updates']} updates of each worker", **first,
+            "others": played}
 
 
 def draw(result, directory):
@@ -205,10 +216,12 @@ def takeaway(result):
              "faster, more so the narrower the output", speed_ups(found))]
     if lander := result.get("others", {}).get("LunarLander"):
         narrow = min(row["part"] for row in lander["rows"])
-        told.append((f"the same of LunarLander's workers, {lander['updates']} updates of each, output {narrow:g}", "faster, no figure",
-                     speed_ups({row["contender"]: row for row in lander["rows"] if row["part"] == narrow})))
+        ours = {row["contender"]: row for row in lander["rows"] if row["part"] == narrow}
+        told.append((f"the same of LunarLander's workers, {lander['updates']} updates of each, "
+                     f"output {narrow:g}", "faster, no figure", speed_ups(ours)))
     return told
 
 
 def speed_ups(found):
+    """How much sooner than with a FIFO, by contender."""
     return "; ".join(f"{name} {text(found[name]['speed_up'], 2)} ×" for name in CONTENDERS if name in found and name != "fifo")

@@ -32,10 +32,11 @@ class Model(unittest.TestCase):
         self.assertEqual(fit([(1, 3), (2, 5), (3, 7)]), (1, 2))
 
     def test_no_cost_is_negative(self):
-        falling, through_zero, below = [(1, 8), (2, 6), (3, 4)], [(1, 0), (2, 3), (3, 6)], [(1, -3), (2, -4)]
-        self.assertEqual(fit(falling), (6, 0), "a cost that falls is the same for all")
-        self.assertEqual(fit(through_zero), (0, 24 / 14), "what would begin below nothing begins with nothing")
-        self.assertEqual(fit(below), (0, 0))
+        self.assertEqual(fit([(1, 8), (2, 6), (3, 4)]), (6, 0),
+                         "a cost that falls is the same for all")
+        self.assertEqual(fit([(1, 0), (2, 3), (3, 6)]), (0, 24 / 14),
+                         "what would begin below nothing begins with nothing")
+        self.assertEqual(fit([(1, -3), (2, -4)]), (0, 0))
         self.assertEqual(fit([(4, 8)]), (0, 2), "one point is all of the departures")
 
     def test_the_parts_of_a_cost_are_told_apart(self):
