@@ -2,7 +2,7 @@
 """Pictures and text of the experiment alternatives."""
 
 from evaluation.pictures import figure, legend, line, logarithmic, save
-from evaluation.spread import runs_of, scaled, text, verdict
+from evaluation.spread import runs_of, scaled, text, verdict, written
 
 CONTENDERS = {"forward": "none", "olaf": "olaf", "olaf16": "olaf, 16 bits", "xagg": "xagg", "af_xdp": "AF_XDP", "udp": "UDP",
               "tcp": "tcp", "tcp_single": "tcp, one a segment"}
@@ -94,40 +94,88 @@ def load_table(result):
 def spans(numbers, digits):
     """"1.2 to 3.4"."""
     numbers = list(numbers)
-    return f"{min(numbers):.{digits}f} to {max(numbers):.{digits}f}" if numbers else "–"
+    return " to ".join(written(of(numbers), digits) for of in (min, max)) if numbers else "–"
+
+
+UPDATE_GBIT = 256 * 32 / 1e9  # of the elements of an update, where loads are given
+PACED = [name for name in CONTENDERS if name not in ("olaf16", "tcp_single")]
+
+
+def cpu_table(result):
+    """XAgg's figure 9: how busy the contender's core is, by rate."""
+    found = {(row["contender"], row["load"]): row for row in result["loads"]}
+    lines = ["| Gbit/s | " + " | ".join(CONTENDERS[name] for name in PACED) + " |",
+             "|---" * (1 + len(PACED)) + "|"]
+    for load in sorted({load for _, load in found}):
+        cells = [text(scaled(found[name, load]["busy"], 100), 0) if (name, load) in found else "–"
+                 for name in PACED]
+        lines.append(f"| {load * UPDATE_GBIT:.1f} | " + " | ".join(cells) + " |")
+    return "\n".join(lines)
 
 
 def paper_table(result):
-    """What the paper says in numbers, and the same here."""
+    """What the paper's figures say in numbers, and the same here: a row for each number. Figure 8
+    is of growth."""
     sizes = {(row["contender"], row["values"]): row for row in result["sizes"]}
     loads = {(row["contender"], row["load"]): row for row in result["loads"]}
     here = sorted({load for _, load in loads})
-    most, ten = here[-1], min(here, key=lambda load: abs(load - 10e9 / 8192))
+    least, most = here[0], here[-1]
+    ten = min(here, key=lambda load: abs(load * UPDATE_GBIT - 10))
+    lowest, highest, at_ten = (f"{load * UPDATE_GBIT:.1f}" for load in (least, most, ten))
 
     def size(name, values, key, by, digits):
         row = sizes.get((name, values))
         return text(scaled(row[key], by), digits) if row else "–"
 
-    faster = [sizes["xagg", values]["updates_per_s"]["median"] / row["updates_per_s"]["median"]
-              for (name, values), row in sizes.items() if name == "tcp_single"]
-    below = [100 * (1 - loads["xagg", load]["p50_ns"]["median"] / loads["tcp", load]["p50_ns"]["median"]) for load in here
-             if loads["xagg", load]["p50_ns"] and loads["tcp", load]["p50_ns"]]
-    busy = {name: f"{text(scaled(loads[name, here[0]]['busy'], 100), 0)} % at {here[0] / 1e6:g} M/s, "
-                  f"{text(scaled(loads[name, most]['busy'], 100), 0)} % at {most / 1e6:g} M/s" for name in ("xagg", "olaf")}
+    def load(name, at, key, by, digits):
+        row = loads.get((name, at))
+        return text(scaled(row[key], by), digits) if row else "–"
+
+    def of_tcp(name):
+        """Updates/s of all sizes, times TCP's."""
+        pairs = [(sizes[name, values]["updates_per_s"], tcp["updates_per_s"])
+                 for (other, values), tcp in sizes.items()
+                 if other == "tcp_single" and (name, values) in sizes]
+        return spans((ours["median"] / tcp["median"] for ours, tcp in pairs), 1)
+
+    def below_tcp(name):
+        pairs = [(loads[name, at]["p50_ns"], loads["tcp", at]["p50_ns"])
+                 for at in here if (name, at) in loads and ("tcp", at) in loads]
+        return spans((100 * (1 - ours["median"] / tcp["median"])
+                      for ours, tcp in pairs if ours and tcp), 0)
+
+    def both(figure_):
+        return [figure_("xagg"), figure_("olaf")]
+
+    def busy(name):
+        ends = [load(name, at, "busy", 100, 0) for at in (least, most)]
+        return f"{ends[0]} % to {ends[1]} % ({lowest} to {highest} Gbit/s)"
+
     told = [
-        ("XAgg, 32 values, M updates/s", "4.19", size("xagg", 32, "updates_per_s", 1e-6, 2)),
-        ("XAgg, 320 values, M updates/s", "1.11", size("xagg", 320, "updates_per_s", 1e-6, 2)),
-        ("XAgg, 256 values, Gbit/s", "13.03", size("xagg", 256, "gbit_per_s", 1, 1)),
-        ("TCP, 320 values, Gbit/s", "4.12", f"{size('tcp', 320, 'gbit_per_s', 1, 1)}; one a segment: {size('tcp_single', 320, 'gbit_per_s', 1, 1)}"),
-        ("XAgg's updates/s against TCP's, all sizes", "2.77 to 3.54", f"one a segment: {spans(faster, 1)}"),
-        ("CPU of XAgg by load (figure 9)", "grows with the load", busy["xagg"]),
-        ("CPU of Olaf by load", "–", busy["olaf"]),
-        ("XAgg, latency at 10 Gbit/s, µs", "149.5 (mean, ten cores)", f"{text(scaled(loads['xagg', ten]['p50_ns'], 1e-3))} (median, {ten / 1e6:g} M/s)"),
-        ("XAgg, latency at 100 Gbit/s, µs", "209.3 (mean, ten cores)", "–"),
-        ("XAgg's latency below TCP's, all loads, %", "24 to 39", spans(below, 0)),
-        ("lost by XAgg; sent again by TCP", "0.261 %; 1.5 % (100 Gbit/s, ten cores)",
-         f"{text(loads['xagg', most]['lost_percent'], 2)} %; {text(loads['tcp', most]['repeated_percent'], 2)} segments for 100 updates ({most / 1e6:g} M/s, one core)")]
-    return "\n".join(["| what | the paper | here |", "|---|---|---|", *(f"| {what} | {paper} | {ours} |" for what, paper, ours in told)])
+        (6, "M updates/s, 32 values", "4.19",
+         *both(lambda name: size(name, 32, "updates_per_s", 1e-6, 2))),
+        (6, "M updates/s, 320 values", "1.11",
+         *both(lambda name: size(name, 320, "updates_per_s", 1e-6, 2))),
+        (6, "times TCP's updates/s, all sizes (here: one a segment)", "2.77 to 3.54",
+         *both(of_tcp)),
+        (7, "Gbit/s, 256 values", "13.03", *both(lambda name: size(name, 256, "gbit_per_s", 1, 1))),
+        (7, "TCP's Gbit/s, 320 values; one a segment", "4.12",
+         "; ".join(size(name, 320, "gbit_per_s", 1, 1) for name in ("tcp", "tcp_single")), "–"),
+        (8, "by the number of cores", "linear to ten", "[Growth](#growth)", "[Growth](#growth)"),
+        (9, "core busy by rate, all of it below", "grows with the rate; DPDK's 100 %", *both(busy)),
+        (10, "latency at 10 Gbit/s, µs", "149.5 (mean, ten cores)",
+         *both(lambda name: f"{load(name, ten, 'p50_ns', 1e-3, 1)} (median, {at_ten} Gbit/s)")),
+        (10, "latency at 100 Gbit/s, µs", "209.3 (mean, ten cores)", "–", "–"),
+        (10, "latency below TCP's, all rates, %", "24 to 39", *both(below_tcp)),
+        (11, "lost at the highest rate, %", "0.261 (100 Gbit/s, ten cores)",
+         *both(lambda name: f"{load(name, most, 'lost_percent', 1, 2)} ({highest} Gbit/s, one core)")),
+        (11, "lost at 10 Gbit/s, %", "less, no figure",
+         *both(lambda name: f"{load(name, ten, 'lost_percent', 1, 2)} ({at_ten} Gbit/s)")),
+        (11, "TCP's segments sent again for 100", "1.5 (100 Gbit/s, ten cores)",
+         load("tcp", most, "repeated_percent", 1, 2), "–")]
+    return "\n".join(["| figure | what | the paper's XAgg | XAgg's program here | Olaf here |",
+                      "|---|---|---|---|---|",
+                      *("| " + " | ".join(map(str, row)) + " |" for row in told)])
 
 
 def page(result):
@@ -159,6 +207,10 @@ The paper's figures are of a 100 Gbit/s NIC, with one core for sizes and ten for
 
 {paper_table(result)}
 
+Figure 9, how busy the contender's core is in % by the rate that is offered, updates of 256 values:
+
+{cpu_table(result)}
+
 A veth has no NIC's DMA, and its frames come from another core's cache. One core here carries no 100 Gbit/s, so its latency and loss are of the highest load there is."""
 
 
@@ -171,7 +223,7 @@ def claims(result):
     sizes = [values for values in HEADLINE if ("olaf", values) in found]
     rates = [text(found["olaf", values]["rate_to_xagg"], 2) for values in sizes]
     udp = [found["udp", values]["cpu_ns"]["median"] / found["olaf", values]["cpu_ns"]["median"] for values in sizes]
-    return [f"**Olaf loses where updates are small.** One core takes {', '.join(rates)} times the updates of XAgg's Algorithm 1 as an XDP program, with {', '.join(map(str, sizes))} values "
+    return [f"**Olaf loses where updates are small.** A core that only aggregates takes {', '.join(rates)} times the updates of XAgg's Algorithm 1 as an XDP program, with {', '.join(map(str, sizes))} values "
             f"in each (targets of this project: more).",
             f"**A kernel that folds costs a part of a process that does.** The same by UDP sockets takes {min(udp):.1f} to {max(udp):.1f} times the CPU time (XAgg against TCP: 2.8 to 3.5)."]
 
@@ -185,10 +237,10 @@ def takeaway(result):
 
 def against_xagg(found, sizes, named):
     cpu, rate = ([found["olaf", values][key] for values in sizes] for key in ("cpu_to_xagg", "rate_to_xagg"))
-    told = [(f"updates/s of one core, {named} values, XAgg = 1: Olaf", "–", listed(rate), verdict("more than XAgg", rate, lambda it: it > 1))]
+    told = [(f"updates/s of a core that only aggregates, {named} values, XAgg = 1: Olaf", "–", listed(rate), verdict("more than XAgg", rate, lambda it: it > 1))]
     narrow = [scaled(found["olaf16", values]["rate_to_xagg"], 2) for values in sizes if ("olaf16", values) in found]
     if narrow:
-        told.append((f"elements/s of one core, as many bytes as {named} values of 32 bits, XAgg = 1: Olaf with 16 bits", "–", listed(narrow),
+        told.append((f"elements/s of a core that only aggregates, as many bytes as {named} values of 32 bits, XAgg = 1: Olaf with 16 bits", "–", listed(narrow),
                      verdict(f"≥ {ELEMENTS_TARGET}", narrow, lambda it: it >= ELEMENTS_TARGET)))
     return told + [(f"CPU time of an update of {named} values, XAgg = 1: Olaf", "–", listed(cpu), verdict("less than XAgg", cpu, lambda it: it < 1))]
 

@@ -8,8 +8,11 @@
 One CPU's time between two of its updates must hold alone(). Were all of what is shared done under the ring's lock, departures of
 all CPUs couldn't be more often than it is handed on: the bound can only be too low.
 
-Lines are fitted to the least of the runs, for what disturbs a run makes it dearer. A line says something if it misses its points by no
-more than the runs differ from each other; the text follows from that."""
+Lines are fitted to the least of the runs, for what disturbs a run makes it dearer. No cost is
+negative, so none is fitted so: three shares of departures, of which one is far from the other two,
+let the noise of that one tilt a free line downwards, and then it pays for departures with what it
+puts on updates. A line says something if it misses its points by no more than the runs differ from
+each other; the text follows from that."""
 
 UPDATE_BYTES = 1_114 + 24  # 128 lanes with headers, and what Ethernet adds
 LINK_BPS = 100e9
@@ -18,12 +21,18 @@ FOLDS = (3, 10, 30)
 
 
 def fit(points):
-    """Least squares of y = a + b x over [(x, y)]: (a, b)."""
+    """Least squares of y = a + b x over [(x, y)], of those lines with neither a nor b below 0:
+    (a, b). x is above 0. With one point the whole of it is b's."""
     n = len(points)
     mean_x, mean_y = sum(x for x, _ in points) / n, sum(y for _, y in points) / n
     square = sum((x - mean_x) ** 2 for x, _ in points)
-    slope = sum((x - mean_x) * (y - mean_y) for x, y in points) / square
-    return mean_y - slope * mean_x, slope
+    slope = sum((x - mean_x) * (y - mean_y) for x, y in points) / square if square else mean_y / mean_x
+    a = mean_y - slope * mean_x if square else 0.0
+    if slope < 0:
+        return max(0.0, mean_y), 0.0
+    if a < 0:
+        return 0.0, max(0.0, sum(x * y for x, y in points) / sum(x * x for x, _ in points))
+    return a, slope
 
 
 def missed(points, line):
@@ -62,16 +71,15 @@ def sharing(result, contender, suffix=""):
 
 def predicted(result):
     """{name: number} of what the model says."""
-    lanes = sorted((value, least(ns)) for value, ns in costs(result, "lanes", "olaf").items())
-    base, lane = fit(lanes)
     floor = least(costs(result, "cpus", "drop", "1 of 3")[1])
+    lanes = sorted((value, least(ns) - floor) for value, ns in costs(result, "lanes", "olaf").items())
+    base, lane = fit(lanes)
     points, xagg = sharing(result, "olaf"), sharing(result, "xagg")
     known = [(share, added) for share, added, _ in points]
-    # With one point the whole of it is the departures'.
-    by_itself, handed = fit(known) if len(known) > 1 else (0.0, known[0][1] / known[0][0])
+    by_itself, handed = fit(known)
     updates = LINK_BPS / (UPDATE_BYTES * 8)
-    alone = base + 128 * lane - floor
-    return {"base": base - floor, "lane": lane, "lanes_missed": missed(lanes, (base, lane)), "points": points, "xagg_points": xagg,
+    alone = base + 128 * lane
+    return {"base": base, "lane": lane, "lanes_missed": missed(lanes, (base, lane)), "points": points, "xagg_points": xagg,
             "handed": handed, "by_itself": by_itself, "missed": missed(known, (by_itself, handed)),
             "off": max(off for _, _, off in points), "updates": updates,
             "alone": alone, "room": 1e9 * QUEUES / updates, "cores": updates * alone / 1e9,
@@ -94,20 +102,20 @@ def shared(model):
     points, handed, by_itself = model["points"], model["handed"], model["by_itself"]
     if len(points) < 3:
         return "So few shares of departures don't tell what of it is theirs."
-    line = (f"A line through these has {ns(by_itself)} an update, whether it leaves or not, and {ns(handed)} a departure. It misses them by up to "
+    line = (f"The line through these that has no negative cost has {ns(by_itself)} an update, whether it leaves or not, and {ns(handed)} a departure. It misses them by up to "
             f"{model['missed']:.0f} ns, and the quartiles of the runs leave each of them uncertain by up to {model['off']:.0f} ns.")
     if model["most_departures"] is None:
         rise = between_ends([(share, added_) for share, added_, _ in points], handed)
-        why = ("What is added doesn't grow with the departures" if handed <= 0 else
+        why = ("What is added doesn't grow with the departures" if handed == 0 else
                "It grows with the departures by no more than the runs differ" if rise <= model["off"] else
                "The line misses by more than the runs differ")
         return f"{line} **{why}, so these figures don't tell what a second CPU's cost consists of.**"
     most = handed * points[0][0]
-    return f"{line} So with one of three leaving departures are {100 * most / (most + max(0.0, by_itself)):.0f} % of what a second CPU adds."
+    return f"{line} So with one of three leaving departures are {100 * most / (most + by_itself):.0f} % of what a second CPU adds."
 
 
 def ns(number):
-    return f"{number:.0f} ns".replace("-", "−")
+    return f"{number:.0f} ns"
 
 
 def bound(model):

@@ -44,12 +44,14 @@ def anchor(title):
     return "#" + re.sub(r"[^a-z0-9 -]", "", title.lower()).replace(" ", "-")
 
 
-def place_line(machine, runs, mode=None):
-    """Where and when it ran, and in which mode XDP was. Ages and rates of a machine with other work to do are that work's, too: then it says so."""
+def place_line(machine, runs, mode=None, minutes=None):
+    """Where and when it ran, in which mode XDP was, and how long it took. Ages and rates of a
+    machine with other work to do are that work's, too: then it says so."""
     busy = " **The machine was busy with other work: a first look, not a result.**" if machine["load"] > machine["cpus"] / 2 else ""
     xdp = f"; {mode} XDP" if mode else ""
+    took = f"; {minutes:g} minutes" if minutes else ""
     return (f"*{machine['date']}, {machine['cpus']} CPUs ({machine['model']}), Linux {machine['kernel']}, load "
-            f"{machine['load']} before it; {runs}{xdp}.*{busy}")
+            f"{machine['load']} before it; {runs}{xdp}{took}.*{busy}")
 
 
 def parts(text):
@@ -71,7 +73,8 @@ def rows_of(name, experiment, found):
 
 
 def section(experiment, result):
-    head = f"## {experiment.TITLE}\n\n{experiment.SOURCE}. {place_line(result['machine'], result['effort'], result.get('mode'))}\n\n"
+    place = place_line(result["machine"], result["effort"], result.get("mode"), result.get("minutes"))
+    head = f"## {experiment.TITLE}\n\n{experiment.SOURCE}. {place}\n\n"
     return head + experiment.page(result).strip() + "\n"
 
 

@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """How pictures look: one palette, titles, units, spread."""
 
+import itertools
 import statistics
 
 import matplotlib
 
 matplotlib.use("Agg")  # no screen
 import matplotlib.pyplot as plt  # noqa: E402
+from matplotlib.colors import to_rgb  # noqa: E402
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, NullLocator  # noqa: E402
 
 # Okabe and Ito's, and Tol's where those are too few: told apart with any colour vision. A contender has one colour
@@ -16,6 +18,9 @@ COLOURS = {"fifo": "#D55E00", "olaf": "#0072B2", "olaf, auto": "#56B4E9", "olaf,
            "tcp, one a segment": "#7F4F24", "none": "#000000", "drop": "#888888",
            "olaf, 1 of 3 leaves": "#0173B5", "olaf, 1 of 10 leaves": "#7FC4EE",
            "xagg, 1 of 3 leaves": "#00A078", "xagg, 1 of 10 leaves": "#66D9B8",
+           "olaf, 60 : 40": "#85BFEA", "olaf, 60 : 20": "#1C78B8", "olaf, 60 : 5": "#0A2B4C",
+           "olaf, auto, 60 : 40": "#DDB8E8", "olaf, auto, 60 : 20": "#A052B8",
+           "olaf, auto, 60 : 5": "#4C1566",
            "urgent": "#882255", "fair": "#44AA99", "pause": "#C7B03C",
            "asynchronous": "#1F6FB2", "gather": "#B5651D", "gather, 8 times the step": "#E8B27A",
            "in step": "#3F7F3F", "in step, 8 times the step": "#9AD19A",
@@ -26,7 +31,12 @@ COLOURS = {"fifo": "#D55E00", "olaf": "#0072B2", "olaf, auto": "#56B4E9", "olaf,
            "gated rule": "#5FA8A0", "the paper's rule": "#999933",
            "parameter server": "#AA4499", "ring": "#EECC66", "rounds": "#004488",
            "i32x2": "#332288", "i16x4": "#117733", "i16x4, feedback": "#DDCC77", "i16x4, stochastic": "#CC6677"}
-MARKERS = "osD^vP*X"  # which a grey print tells apart
+# Of those that are lines with points: a grey print tells them apart, too.
+MARKERS = {"fifo": "o", "olaf": "s", "olaf, auto": "D", "olaf, 16 bits": "^", "xagg": "v",
+           "AF_XDP": "P", "UDP": "*", "tcp": "X", "tcp, one a segment": "h", "none": "<", "urgent": ">",
+           "olaf, 1 of 3 leaves": "p", "olaf, 1 of 10 leaves": "d",
+           "xagg, 1 of 3 leaves": "H", "xagg, 1 of 10 leaves": "8"}
+ALIKE = 60  # two colours of one picture differ by more in red, green and blue together, of 255 each
 
 
 def colour(name):
@@ -34,8 +44,18 @@ def colour(name):
     return COLOURS[name]
 
 
-def marker(name):
-    return MARKERS[list(COLOURS).index(name) % len(MARKERS)]
+def apart(one, other):
+    """By how much two colours differ."""
+    return sum(abs(mine - theirs) * 255 for mine, theirs in zip(to_rgb(one), to_rgb(other)))
+
+
+def refuse_alike(names):
+    """ValueError if two of a picture's series have colours that look alike, or one marker."""
+    for one, other in itertools.combinations(names, 2):
+        if apart(colour(one), colour(other)) <= ALIKE:
+            raise ValueError(f"'{one}' and '{other}' look alike in one picture")
+        if one in MARKERS and MARKERS[one] == MARKERS.get(other):
+            raise ValueError(f"'{one}' and '{other}' have one marker in one picture")
 
 
 def figure(panels=1, width=10, height=4.2, title=""):
@@ -80,6 +100,7 @@ def legend(axes):
     for axis in axes:
         for handle, label in zip(*axis.get_legend_handles_labels()):
             found.setdefault(label, handle)
+    refuse_alike(found)
     axes[-1].legend(found.values(), found, frameon=False, loc="upper left", bbox_to_anchor=(1.01, 1.0))
 
 
@@ -90,7 +111,7 @@ def line(axis, xs, figures, label, style="-"):
         return
     medians = [f["median"] for _, f in known]
     around = [[f["median"] - f["low"] for _, f in known], [f["high"] - f["median"] for _, f in known]]
-    axis.errorbar([x for x, _ in known], medians, yerr=around, label=label, color=colour(label), fmt=f"{marker(label)}{style}",
+    axis.errorbar([x for x, _ in known], medians, yerr=around, label=label, color=colour(label), fmt=f"{MARKERS[label]}{style}",
                   markersize=4.5, capsize=3, linewidth=1.5)
 
 
@@ -112,6 +133,7 @@ def bars(axis, groups, series, label):
 
 def named_bars(axis, figures, label):
     """A bar for each of {name: spread or None}, with its name below it."""
+    refuse_alike(figures)
     for place, (name, f) in enumerate(figures.items()):
         bar(axis, place, 0.8, f, name, None)
     axis.set_xticks(range(len(figures)), [name.replace(", ", ",\n") for name in figures])

@@ -5,7 +5,14 @@ from evaluation.processes import Process, drained
 from evaluation.topology import SERVER, WORKERS  # noqa: F401
 
 LANES = 32  # 2,048 bits, the checksum lane among them
-FRAME_BITS = 8 * (14 + 20 + 8 + 48 + 8 * LANES)
+
+
+def frame_bits(lanes):
+    """Of an update on the wire: Ethernet, IPv4, UDP, Olaf's header, lanes."""
+    return 8 * (14 + 20 + 8 + 48 + 8 * lanes)
+
+
+FRAME_BITS = frame_bits(LANES)
 
 
 def write_trace(path, moments):
@@ -26,7 +33,7 @@ def books(network):
     return network.statuses()[0]["counters"]
 
 
-def play(setting, network, trace, *options, clusters, answer=False, patience_s=120):
+def play(setting, network, trace, *options, clusters, lanes=LANES, answer=False, patience_s=120):
     """Plays a trace file of so many clusters through the network's only queue. Returns what the sender says (`sent`), what the server got
     (`got`), and what the queue counted meanwhile (`queue`)."""
     before = books(network)
@@ -34,7 +41,7 @@ def play(setting, network, trace, *options, clusters, answer=False, patience_s=1
                  "--clusters", clusters, *(["--answer"] if answer else [])) as server:
         server.ready()
         with Process(network, "workers", setting.program("evaluation/olaf-replay"), trace, "--server", SERVER, "--lanes",
-                     LANES, *options) as sender:
+                     lanes, *options) as sender:
             sent = sender.outcome(patience_s)
         after = drained(network)[0]["counters"]
         got = server.result()

@@ -23,6 +23,8 @@ limit = 2**31 // workers
 parts = [np.random.default_rng(of).integers(-limit, limit, setup["elements"], np.int32) for of in range(workers)]
 vector = parts[rank].copy()
 questions = collective.stats.unasked  # second answers to start(), which are no results
+print("ready", flush=True)  # all begin at once, before the node has taken anything of any of them
+sys.stdin.readline()
 began = time.perf_counter()
 for turn in range(setup["turns"]):
     if turn:

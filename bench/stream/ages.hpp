@@ -51,11 +51,15 @@ inline ClusterAge between(const bench_age &begin, const bench_age &end) {
 inline nlohmann::json report_ages(const std::vector<bench_age> &begin,
                                   const std::vector<bench_age> &end) {
     constexpr std::size_t few = 64;
-    double mean = 0, peak = 0;
+    double mean = 0, peak = 0, freshest = 0, oldest = 0;
     int metered = 0;
     auto clusters = nlohmann::json::array();
     for (std::size_t i = 0; i < end.size(); ++i) {
         const auto age = between(begin[i], end[i]);
+        if (age.metered) {
+            freshest = metered > 0 ? std::min(freshest, age.mean_us) : age.mean_us;
+            oldest = std::max(oldest, age.mean_us);
+        }
         metered += age.metered;
         mean += age.mean_us;
         peak += age.peak_us;
@@ -66,7 +70,11 @@ inline nlohmann::json report_ages(const std::vector<bench_age> &begin,
                                 {"peak", age.peak_us}});
     }
     const double n = metered > 0 ? metered : 1;
-    return {{"mean", mean / n}, {"peak", peak / n}, {"clusters", std::move(clusters)}};
+    return {{"mean", mean / n},
+            {"peak", peak / n},
+            {"freshest", freshest},
+            {"oldest", oldest},
+            {"clusters", std::move(clusters)}};
 }
 
 } // namespace olaf::bench

@@ -27,7 +27,9 @@ TARGET, PATIENCE_S = 400, 90
 AT_A_TIME = 4
 # One takes from half to twice the usual number of updates. So many show a difference of a seventh.
 TRAININGS = 40
-FULL_LANES = 175  # what a frame of MTU 1500 has room for
+MOST_LANES = 1152  # OLAF_MAX_LANES (include/olaf/protocol.h)
+# Lanes of an update, and the MTU that it has room in.
+FRAMES = {"speed": (175, 1500), "jumbo": (1100, 9000)}
 
 
 def format_of(arm):
@@ -79,11 +81,11 @@ def fitting_scale(setting, largest):
     return float(done.stdout)
 
 
-def speed(setting, form, size):
+def speed(setting, form, size, mtu):
     """Million elements a second with sender, queue and receiver on one core. `olaf send` checks the sums."""
     olaf = setting.program("loader/olaf")
     pinned = ["taskset", "-c", "0", olaf, "--json"]
-    with Line(olaf) as network:
+    with Line(olaf, mtu) as network:
         # Far below what comes, so that most of it folds; as many frames a second whatever their size.
         network.attach_at("switch", f"{20_000 * 8 * (HEADERS + 8 * size)}bit", "auto", "--max-clusters", "64")
         with Process(network, "server", *pinned, "receive", "--bind", SERVER, "--max-clusters", 64) as receiver, \
@@ -107,14 +109,24 @@ def run(setting):
     seeds = range(1, setting.repeats(2, TRAININGS) + 1)
     learned = trained(setting, [(arm, seed) for seed in seeds for arm in ROUNDING], "training", scale)
     turns = setting.repeats(2, 7)
-    speeds = {form: [] for form in ELEMENTS_A_LANE}
+    speeds = {kind: {form: [] for form in ELEMENTS_A_LANE} for kind in FRAMES}
     for turn in range(turns):
-        for form in speeds:
-            speeds[form].append(speed(setting, form, FULL_LANES))
+        for kind, frame in FRAMES.items():
+            for form, found in speeds[kind].items():
+                found.append(speed(setting, form, *frame))
         setting.progress(f"speed {turn + 1} of {turns}")
     return {"effort": f"{len(learned['i32x2'])} trainings of each, {turns} turns of speed", "rows": [row_of(arm, learned) for arm in ROUNDING],
-            "pilots": len(pilots), "largest": largest, "scale": scale, "speed": {form: spread(found) for form, found in speeds.items()},
-            "speed_ratio": spread([narrow / wide for wide, narrow in zip(speeds["i32x2"], speeds["i16x4"])])}
+            "pilots": len(pilots), "largest": largest, "scale": scale,
+            **{kind: {form: spread(found) for form, found in of.items()}
+               for kind, of in speeds.items()},
+            "speed_ratio": over(speeds["speed"]["i16x4"], speeds["speed"]["i32x2"]),
+            "jumbo_gain": {form: over(speeds["jumbo"][form], speeds["speed"][form])
+                           for form in ELEMENTS_A_LANE}}
+
+
+def over(values, to):
+    """The spread of ratios, turn by turn."""
+    return spread([value / other for value, other in zip(values, to)])
 
 
 def row_of(arm, learned):
@@ -144,13 +156,24 @@ def of_wide(row):
     return f"{found['ratio']:.2f} (95 %: {found['low']:.2f}–{found['high']:.2f})"
 
 
+def speed_table(result):
+    """A row for each format. A result of before there were jumbo frames has none of them."""
+    (lanes, mtu), (most, jumbo) = FRAMES.values()
+    lines = [f"| | M elements/s and core, {lanes} lanes (MTU {mtu}) | {most:,} lanes (MTU {jumbo}) | "
+             "times as many |", "|---|---|---|---|"]
+    for form, found in result["speed"].items():
+        jumbos, gain = (result.get(key, {}).get(form) for key in ("jumbo", "jumbo_gain"))
+        lines.append(f"| {form} | {text(found, 0)} | {text(jumbos, 0)} | {text(gain, 2)} |")
+    return "\n".join(lines)
+
+
 def page(result):
     lines = ["| | updates until the target | mean, of i32x2's | never | elements clipped | a frame, bytes | sent until then, kB |",
              "|---|---|---|---|---|---|---|"]
     lines += [f"| {row['arm']} | {text(row['updates'], 0)} | {of_wide(row)} | {row['never']} | {row['clipped']} | {row['frame_bytes']} | "
               f"{text(row['kilobytes'], 0)} |" for row in result["rows"]]
     table = "\n".join(lines)
-    speeds = "\n".join(["| | M elements/s and core |", "|---|---|", *(f"| {form} | {text(found, 0)} |" for form, found in result["speed"].items())])
+    speeds = speed_table(result)
     return f"""Three CartPole workers send an update every 30 ms through a queue that lets {DEPARTURES} frames a second out, until the mean
 of 20 episodes is {TARGET} steps. The scale of 16 bits is {result.get("scale", 0):g} steps a unit: `fitting_scale()` gave it for {result.get("largest", 0):.3f},
 the largest gradient that {result.get("pilots", PILOTS)} other trainings with 32 bits have seen, with room for one {HEADROOM} times as large, and for a max_count of {MAX_COUNT["i16x4"]}. *stochastic* rounds up or
@@ -163,7 +186,7 @@ the updates that it had taken by then, which are fewer than it needs. Bytes are 
 {table}
 
 Elements a second through one core, which sends, folds and receives, in frames of 1,500 bytes: i16x4 has {text(result['speed_ratio'], 2)} times
-those of i32x2.
+those of i32x2. A jumbo frame has {FRAMES['jumbo'][0]:,} lanes here, of the {MOST_LANES:,} that the queue carries; XAgg's program reads no frame that long.
 
 {speeds}
 
@@ -185,4 +208,12 @@ def takeaway(result):
     none_slower = verdict("not more, with 95 %", [{"median": rows[arm]["to_wide"]["low"]} for arm in narrow if rows[arm]["to_wide"]], lambda low: low <= 1)
     return [("M elements a second and core, sender and receiver on it too: i32x2, i16x4", "–", ", ".join(text(found, 0) for found in result["speed"].values())),
             ("the same, i16x4 : i32x2", "–", text(result["speed_ratio"], 2)),
+            *jumbo_takeaway(result),
             (f"updates until CartPole has learned, i32x2 = 1: {'; '.join(narrow)}", "–", "; ".join(of_wide(rows[arm]) for arm in narrow), none_slower)]
+
+
+def jumbo_takeaway(result):
+    if "jumbo" not in result:
+        return []
+    return [(f"the same in jumbo frames of {FRAMES['jumbo'][0]:,} lanes: i32x2, i16x4", "–",
+             ", ".join(text(found, 0) for found in result["jumbo"].values()))]

@@ -87,6 +87,8 @@ def age_row(found, case):
     interval_us = 1e6 * runs[0]["clusters"] / AGE_LOAD
     for one in runs:
         one["intervals"] = one["age_us"]["mean"] / interval_us
-        one["peak_intervals"] = one["age_us"]["peak"] / interval_us
+        for which in ("peak", "freshest", "oldest"):
+            one[f"{which}_intervals"] = one["age_us"][which] / interval_us
+    told = ("intervals", "peak_intervals", "freshest_intervals", "oldest_intervals")
     return {"axis": axis, "value": value, "contender": name, "mean_us": of(runs, "age_us", "mean"),
-            "intervals": of(runs, "intervals"), "peak_intervals": of(runs, "peak_intervals")}
+            **{key: of(runs, key) for key in told}}

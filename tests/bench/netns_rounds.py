@@ -47,6 +47,15 @@ class Overrun(unittest.TestCase):
     def test_one_stream_loses_nothing_in_a_window_that_fits_the_ring(self):
         [line] = lines("overrun", *self.WORDS)
         self.assertEqual((line["workers"], line["frames"], line["lost"], line["lists"]), (1, self.FRAMES, 0, 0))
+        self.assertEqual(line["overflowed"], 0)
+
+    def test_first_windows_that_no_ring_holds_together_overflow_it(self):
+        # Eight times 64 frames and a ring of 256, whose other end runs only while no worker can.
+        [line] = lines("overrun", *self.WORDS, "--workers", "8")
+        self.assertEqual(line["frames"], 8 * self.FRAMES)
+        self.assertGreater(line["lost"], 0)
+        self.assertLessEqual(line["lost"], line["overflowed"], "nothing is lost but where the ring says so")
+        self.assertGreaterEqual(line["repeated"], line["lost"])
 
     def test_what_is_lost_is_compared_with_lists(self):
         [line] = lines("overrun", *self.WORDS, "--workers", "2", "--lose", "5")

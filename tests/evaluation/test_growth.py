@@ -29,7 +29,15 @@ def told(result):
 
 class Model(unittest.TestCase):
     def test_a_line_through_points_is_found(self):
-        self.assertEqual(fit([(0, 1), (1, 3), (2, 5)]), (1, 2))
+        self.assertEqual(fit([(1, 3), (2, 5), (3, 7)]), (1, 2))
+
+    def test_no_cost_is_negative(self):
+        self.assertEqual(fit([(1, 8), (2, 6), (3, 4)]), (6, 0),
+                         "a cost that falls is the same for all")
+        self.assertEqual(fit([(1, 0), (2, 3), (3, 6)]), (0, 24 / 14),
+                         "what would begin below nothing begins with nothing")
+        self.assertEqual(fit([(1, -3), (2, -4)]), (0, 0))
+        self.assertEqual(fit([(4, 8)]), (0, 2), "one point is all of the departures")
 
     def test_the_parts_of_a_cost_are_told_apart(self):
         model = predicted(figures(added=240))
@@ -50,7 +58,7 @@ class Model(unittest.TestCase):
 
     def test_a_cost_that_falls_with_departures_is_not_theirs(self):
         said = told(figures(added=-130, by_itself=98))
-        self.assertIn("−130 ns a departure", said)
+        self.assertIn("has 78 ns an update, whether it leaves or not, and 0 ns a departure", said)
         self.assertIn("doesn't grow with the departures", said)
         self.assertNotIn("departures are", said)
 

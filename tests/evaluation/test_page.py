@@ -54,6 +54,10 @@ class Page(unittest.TestCase):
         page = self.rebuild({"first": {**result("x"), "mode": "native"}})
         self.assertIn("2 runs; native XDP.*", page)
 
+    def test_a_section_says_how_long_it_took(self):
+        page = self.rebuild({"first": {**result("x"), "minutes": 12.5}})
+        self.assertIn("2 runs; 12.5 minutes.*", page)
+
     def test_a_busy_machine_is_told(self):
         self.assertNotIn("busy", self.rebuild({"first": result("x")}))
         self.assertIn("busy", self.rebuild({"first": {**result("x"), "machine": {**MACHINE, "load": 3.0}}}))
