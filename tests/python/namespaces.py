@@ -44,6 +44,7 @@ class RoundsHost(unittest.TestCase):
     """Workers in `workers`, at eth0; the host in `host`, whose device `in` has a queue for rounds."""
 
     SLOTS = 64
+    MTU = 1500
 
     def space(self, name):
         """A namespace, for the time of the test."""
@@ -67,6 +68,6 @@ class RoundsHost(unittest.TestCase):
             run("nsenter", f"--net=/run/netns/{space}", "--", "ethtool", "-K", device, "gro", "on")
         for space, device, address in ends:
             run("ip", "-n", space, "address", "add", f"{address}/24", "dev", device)
-            run("ip", "-n", space, "link", "set", device, "up")
+            run("ip", "-n", space, "link", "set", device, "mtu", str(self.MTU), "up")
         self.olaf("attach", "in", "--local", "--round-slots", str(self.SLOTS))
         self.addCleanup(self.olaf, "detach", "in", "--force")

@@ -11,6 +11,8 @@ import textwrap
 import unittest
 
 import numpy as np
+import olaf
+from loopback import SOON
 from test_cartpole import free_port
 
 ROOT = pathlib.Path(__file__).parents[2]
@@ -58,7 +60,7 @@ class Game(unittest.TestCase):
             self.game.step(4)
 
 
-class Worker(unittest.TestCase):
+class Processes(unittest.TestCase):
     def start(self, *command):
         process = subprocess.Popen([str(word) for word in command], stdout=subprocess.PIPE, text=True, env={
             **os.environ, "PYTHONPATH": f"{BUILD}/python:{GAME}", "PYTHONDONTWRITEBYTECODE": "1"})
@@ -67,6 +69,8 @@ class Worker(unittest.TestCase):
         self.addCleanup(process.kill)
         return process
 
+
+class Worker(Processes):
     def test_learns_against_the_server_in_python(self):
         address = f"127.0.0.1:{free_port()}"
         server = self.start(sys.executable, EXAMPLE / "ppo_server.py", address)
@@ -88,6 +92,57 @@ class Worker(unittest.TestCase):
         server.terminate()
         total = json.loads(server.communicate(timeout=60)[0])["total"]
         self.assertEqual((total["updates_applied"], total["rejected"]), (6, 0))
+
+
+class InTrouble(Processes):
+    """Servers and workers that go, and a server that does what a test wants."""
+
+    WEIGHTS = np.zeros(2205, np.float32)  # of network.hpp
+
+    def server(self, address="127.0.0.1:0", first_version=1):
+        """A server, and (worker, version of the weights that it was computed on) of each update, as they come."""
+        updates = []
+        server = olaf.ParameterServer(address, mtu=9000, acknowledge="known")
+        server.add_cluster(0, self.WEIGHTS, rule=lambda update: updates.append((update.worker, update.model_version)),
+                           codec=olaf.Codec(scale=2.0**24), first_version=first_version)
+        return server, updates
+
+    def worker(self, server, *more):
+        """Plays in no time, without an end."""
+        return self.start(GAME / "olaf-lunar-lander-worker", "--server", server.address, "--iterations", "0",
+                          "--steps", "64", "--step-us", "0", *more)
+
+    def handle(self, server, enough):
+        while not enough():
+            self.assertGreater(server.receive(SOON), 0, "no update came")
+
+    def ended(self, worker):
+        worker.terminate()
+        said = json.loads(worker.communicate(timeout=SOON)[0])
+        self.assertEqual(worker.returncode, 0)
+        return said
+
+    def test_a_worker_goes_on_with_a_server_that_was_killed_and_began_anew(self):
+        server, updates = self.server(first_version=1000)
+        address = server.address
+        worker = self.worker(server)
+        self.handle(server, lambda: len(updates) >= 20)
+        del server
+        anew, updates = self.server(address)
+        self.handle(anew, lambda: updates and updates[-1][1] < 1000)
+        said = self.ended(worker)
+        self.assertLess(said["model_version"], 1000, "of the server that is there")
+        self.assertLess(said["version_lag_mean"], 1000, "no distance is one between two servers' versions")
+
+    def test_the_others_go_on_when_a_worker_is_killed(self):
+        server, updates = self.server()
+        doomed, other = (self.worker(server, "--worker", rank) for rank in range(2))
+        self.handle(server, lambda: {worker for worker, _ in updates} == {0, 1})
+        doomed.kill()
+        doomed.wait()
+        then = server.cluster(0).version
+        self.handle(server, lambda: updates[-1][0] == 1 and updates[-1][1] > then)
+        self.assertEqual(self.ended(other)["unsent"], 0)
 
 
 class Gymnasium(unittest.TestCase):
