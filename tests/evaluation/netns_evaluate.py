@@ -4,6 +4,7 @@
 import json
 import os
 import pathlib
+import signal
 import subprocess
 import tempfile
 import unittest
@@ -80,6 +81,30 @@ class Evaluate(unittest.TestCase):
         self.assertEqual(found["mode"], "native")
         for name, bound in found["rows"][0]["bounds_ms"].items():
             self.assertGreater(found["rows"][0]["ms"][name]["median"], bound * 0.5, "no link is faster than it is")
+
+    @unittest.skipUnless((pathlib.Path(BUILD) / "examples/lunar_lander").exists(), "the build has no Box2D")
+    def test_interrupted_in_a_training_it_leaves_nothing(self):
+        with tempfile.TemporaryDirectory() as folder:
+            results = pathlib.Path(folder) / "results"
+            command = [ROOT / "scripts/evaluate", "reward", "--brief", "--runs", "1", "--build", BUILD,
+                       "--results", results, "--page", pathlib.Path(folder) / "page.md"]
+            # A group of its own, as a terminal has one for a command: Ctrl-C goes to all of it.
+            with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                                  start_new_session=True) as process:
+                said = b""
+                while b", 1 of " not in said:
+                    piece = os.read(process.stdout.fileno(), 4096)
+                    self.assertTrue(piece, said)
+                    said += piece
+                os.killpg(process.pid, signal.SIGINT)
+                said += process.stdout.read()
+            self.assertEqual(process.returncode, 130, said)
+            self.assertNotIn(b"Traceback", said)
+            self.assertEqual(list(results.iterdir()), [])
+            with self.assertRaises(ProcessLookupError, msg="a program of the experiment goes on"):
+                os.killpg(process.pid, 0)
+            spaces = subprocess.run(["ip", "netns"], capture_output=True, text=True, check=True).stdout
+            self.assertNotIn(f"olaf{process.pid}-", spaces)
 
     def test_what_there_is_not_is_refused_before_anything_runs(self):
         status, said, _ = evaluate("nothing")
