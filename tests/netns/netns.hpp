@@ -44,9 +44,9 @@ void unplug_nic(int number);
 
 /// The cable of that NIC is plugged in, or not.
 void set_cable(int number, bool plugged_in);
-/// Stops the guest in which the test runs, for at least so long, writes its memory out and lets it go on, as
-/// a migration does; then QEMU announces the guest's NICs. Returns afterwards.
-void pause_guest(unsigned seconds);
+/// Writes out the memory of the guest in which the test runs and stops it for a second at least, as a migration
+/// does; then QEMU announces the guest's NICs. Returns afterwards.
+void pause_guest();
 
 /// Moves the NIC of that number there, under that name; plugs it in if it was unplugged. When the namespace
 /// goes, the kernel takes the NIC back, a little later. Throws WaitRanOut.

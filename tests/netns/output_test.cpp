@@ -157,7 +157,7 @@ TEST(NicsAlone, AGuestThatStoodStillGoesOnWithWhatWaits) {
     const auto frames = frames_of(bed, random_updates(100, 16, 64, 3));
     socket.send(frames);
     EXPECT_GT(bed.olaf.status()["updates_waiting"], 0u);
-    pause_guest(2);
+    pause_guest();
     socket.send(frames);
     const auto status = bed.olaf.await_drained(2 * frames.size());
     expect_identities(status);
