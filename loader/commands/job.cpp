@@ -287,7 +287,8 @@ Result<Jobs> open_jobs(const JobOptions &options, bool to_change) {
             return jobs;
         return fail(
             "set up jobs on", options.device, 0,
-            fmt::format("olaf detach {}, then attach it with --round-slots {}", options.device, options.pool),
+            fmt::format("olaf detach {}, then attach it with --round-slots {}", options.device,
+                        options.pool),
             "it was attached without slots for them");
     }
     for (const auto *name :
