@@ -211,6 +211,7 @@ static __always_inline int olaf_job_leave(const struct olaf_job_order *asked, st
 	if (!olaf_ranks_has(&job->membership.absent[olaf_membership_now(job)], asked->rank))
 		olaf_member_leaves(job, asked->rank, olaf_next_round(job),
 				   OLAF_MEMBERS_LEFT | OLAF_MEMBERS_DOUBTFUL);
+	olaf_ranks_put(&job->tenancy.in, asked->rank, 0); /* a process elsewhere may have it now */
 	olaf_unlock(&job->lock);
 	return 0;
 }

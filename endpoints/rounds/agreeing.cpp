@@ -244,8 +244,7 @@ void RoundChild::take_gone() {
         "this worker is no member of it any more, and the others go on without it: it left, was "
         "silent for longer than the queue's --member-timeout, or was taken out",
         "join() it if the others go on; if all workers called leave() in place of finish(), set "
-        "the "
-        "job anew (olaf job set)");
+        "the job anew (olaf job remove, olaf job set)");
 }
 
 // Who lacks nothing but the farewell's result can't miss anything where the others can't go on with
@@ -300,8 +299,8 @@ void RoundChild::take_other(const JobSync &answer) {
     const std::string where = answer.above ? " of a node above" : "";
     if (answer.missing == 0)
         return fail_for_good("the job" + where + " was set for " + which,
-                             "give this training a job of its own, or set the job for it "
-                             "(olaf job set --run)");
+                             "give this training a job of its own, or set the job anew for it "
+                             "(olaf job remove, olaf job set --run)");
     const std::uint32_t others = answer.missing - 1;
     const auto seconds = std::chrono::ceil<std::chrono::seconds>(answer.kept_for()).count();
     fail_for_good(

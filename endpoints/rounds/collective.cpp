@@ -223,8 +223,8 @@ Result<void> CollectiveMember::poll() {
             if (has_joined_nobody(vector))
                 return give_up(
                     "this worker joined a job that hasn't started: no other one sums in it", 0,
-                    "set the job anew (olaf job set), and start() at every worker; join() is "
-                    "for a job that is running");
+                    "set the job anew (olaf job remove, olaf job set), and start() at every "
+                    "worker; join() is for a job that is running");
             if (vector.wrong)
                 end(vector, std::unexpected(*vector.wrong));
             else if (vector.missed == 0)
@@ -286,7 +286,7 @@ std::string CollectiveMember::remedy(const Waiting &waiting) const {
     const auto bytes = packet_of_lanes(lanes_, options_.node.is_ipv6());
     return "see that every worker sums; if so, that the job isn't halted and has " +
            std::to_string(lanes_) +
-           " lanes (olaf job list), and that the way carries IP packets of " +
+           " lanes (olaf job list DEV), and that the way carries IP packets of " +
            std::to_string(bytes) + " bytes, or lower the mtu at every worker; then " + waiting.hint;
 }
 
@@ -298,10 +298,8 @@ std::string CollectiveMember::versions() const {
 }
 
 // While a rank's process is known, a node hears no other process of that rank.
-std::string CollectiveMember::take_out_hint() const {
-    return "if another process had this rank within the queue's --member-timeout, take it out "
-           "(olaf job leave DEV " +
-           std::to_string(options_.job) + " " + std::to_string(options_.rank) + ")";
+std::string CollectiveMember::rank_is_taken() const {
+    return "if another process had this rank within the queue's --member-timeout, ";
 }
 
 // Polls and waits until `done()`; fails when nothing moved forward for too long. While it sleeps,
@@ -374,8 +372,10 @@ Result<void> CollectiveMember::ask_anew() {
 Result<void> CollectiveMember::agree() {
     child_->start();
     const std::string hint = "see that the job is set there and its parent, if it has one, answers "
-                             "(olaf job list, olaf doctor); " +
-                             take_out_hint() + "; then start() again";
+                             "(olaf job list DEV, olaf doctor); " +
+                             rank_is_taken() + "release the job (olaf job release DEV " +
+                             std::to_string(options_.job) +
+                             "); then start() again, at every worker";
     if (auto all = progress_until([this] { return child_->is_running(); },
                                   {.timeout = options_.timeout, .hint = hint.c_str()});
         !all) {
@@ -461,7 +461,8 @@ Result<std::uint32_t> CollectiveMember::join() {
     child_->join();
     const std::string hint =
         "if the job hasn't started, start() at every worker in place of join(); " +
-        take_out_hint() + "; then join() again";
+        rank_is_taken() + "take it out (olaf job leave DEV " + std::to_string(options_.job) + " " +
+        std::to_string(options_.rank) + "); then join() again";
     OLAF_TRY(progress_until([this] { return child_->is_running(); },
                             {.timeout = options_.timeout, .hint = hint.c_str()}));
     OLAF_TRY(take_shape());

@@ -216,7 +216,7 @@ class CollectiveMember final : public Collective::Impl, private RoundVectors {
     };
     [[nodiscard]] std::string remedy(const Waiting &waiting) const;
     [[nodiscard]] std::string versions() const;
-    [[nodiscard]] std::string take_out_hint() const;
+    [[nodiscard]] std::string rank_is_taken() const;
     Result<void> progress_until(const std::function<bool()> &done, const Waiting &waiting);
     std::shared_ptr<State> add_farewell();
     void end_with(std::string how, std::string hint);

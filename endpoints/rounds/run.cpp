@@ -64,7 +64,7 @@ Result<std::uint64_t> alias_of(std::string_view name, const char *operation,
     const auto digits = name.substr(kHashPrefix.size());
     const auto hash = digits.size() == kHashDigits ? number_in(digits, 16) : std::nullopt;
     if (hash.value_or(0) == 0)
-        return fail(operation, object, 0, "see olaf job list",
+        return fail(operation, object, 0, "see olaf job list DEV",
                     std::string(name).append(" isn't id: and 16 hexadecimal digits"));
     return *hash;
 }

@@ -59,12 +59,14 @@ std::string in_words(const Refusal &refusal) {
 std::string remedy_of(const Refusal &refusal, std::uint32_t job, const Address &node) {
     const std::string there = node.text();
     if (refusal.from.family() == AF_UNSPEC)
-        return "let UDP to " + there + " leave this host (nft list ruleset, ip route get)";
+        return "let UDP to " + there + " leave this host (nft list ruleset, ip route get " +
+               host_of(node) + ")";
     if (refusal.is_prohibited)
         return "let UDP to " + there + " pass there";
     if (refusal.code == ECONNREFUSED)
         return "see that a queue with job " + std::to_string(job) + " is attached at " + there +
-               " (olaf job list, at the node), to the device that the frames come in by; or give the "
+               " (olaf job list DEV, at the node), to the device that the frames come in by; or "
+               "give the "
                "node's right address and port";
     return "see that " + there + " is the node's address, that it is up and the way to it, too";
 }

@@ -34,7 +34,10 @@ Result<Segments> Segments::of(std::size_t elements, std::size_t segments) {
 }
 
 Result<Segments> Segments::fitting(std::size_t elements, Format format, std::size_t lanes) {
-    const std::size_t room = lanes * elements_per_lane(format) / kAlignment * kAlignment;
+    const std::size_t places = lanes * elements_per_lane(format);
+    if (elements <= places) // nothing is cut, so nothing is aligned
+        return of(elements, 1);
+    const std::size_t room = places / kAlignment * kAlignment;
     if (room == 0)
         return refuse(elements, "a frame has no room for any", "raise the MTU");
     // Equal segments of at most `room`, a multiple of the alignment, are never empty.

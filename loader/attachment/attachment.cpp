@@ -265,7 +265,8 @@ Result<std::optional<Start>> read_start(const Attachment &attachment) {
     words.resize(count);
     auto start = start_from(words, clusters);
     if (!start)
-        return fail("read", path, 0, "olaf reset starts the figures anew",
+        return fail("read", path, 0,
+                    fmt::format("olaf reset {} starts the figures anew", attachment.device),
                     "written by another version of olaf");
     return start;
 }

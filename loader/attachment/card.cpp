@@ -211,7 +211,8 @@ Result<Card> open_card(const Attachment &attachment) {
     auto card = Card::open(*attachment.card);
     if (!card && card.error().code == ENOENT)
         return fail("use the card", *attachment.card, ENODEV,
-                    "look at the card and its slot; olaf detach cleans up",
+                    fmt::format("look at the card and its slot; olaf detach {} cleans up",
+                                attachment.device),
                     "it is lost: the file of its registers has gone");
     return card;
 }

@@ -184,7 +184,9 @@ Result<void> plan_delivery(Plan &plan, const AttachOptions &options, const Recor
                            : plan_upstream(plan, {plan.asked.upstream, plan.asked.upstream_port});
     if (!again)
         return fail("send departures by", "the device that they left by", 0,
-                    "bring it back, name another (--forward DEV, --upstream ADDR), or olaf detach --force",
+                    fmt::format("bring it back, name another (--forward DEV, --upstream ADDR), or "
+                                "olaf detach {} --force",
+                                plan.device.name),
                     "it has gone");
     return {};
 }
@@ -342,8 +344,9 @@ std::string size_note(const Plan &plan, const AttachOptions &options) {
                            device.name, device.mtu, fit);
     if (lanes == 0 && (!plan.egress || plan.egress->mtu >= device.mtu))
         return fmt::format("updates of at most {} lanes come in ({} has MTU {}); larger models "
-                           "take a larger MTU, or segments",
-                           fit, device.name, device.mtu);
+                           "take {}segments",
+                           fit, device.name, device.mtu,
+                           fit < OLAF_MAX_LANES ? "a larger MTU, or " : "");
     return "";
 }
 

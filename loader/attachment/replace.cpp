@@ -61,7 +61,8 @@ Result<void> check_sizes(const Plan &plan, const olaf_config &running) {
                                     size.from, size.to));
     if (running.fifo_places != config.fifo_places)
         return fail("replace the queue on", plan.device.name, 0,
-                    "olaf detach, then attach with --policy fifo or --fifo",
+                    fmt::format("olaf detach {}, then attach with --policy fifo or --fifo",
+                                plan.device.name),
                     "it was attached without room for policy fifo");
     return {};
 }
@@ -72,7 +73,8 @@ Result<void> check_replacement(const Plan &plan, const Record &running) {
     OLAF_TRY(check_mode(plan, running));
     if (running.skb_mode == 0 && !plan.native_obstacle.empty())
         return fail("replace the queue on", plan.device.name, 0,
-                    "olaf detach, then attach --mode skb", plan.native_obstacle);
+                    fmt::format("olaf detach {}, then attach with --mode skb", plan.device.name),
+                    plan.native_obstacle);
     return check_sizes(plan, running.config);
 }
 

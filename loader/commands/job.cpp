@@ -202,20 +202,14 @@ Result<void> check_own_device(const JobOptions &options) {
                               options.device));
 }
 
-/// Bytes of the IP packet that a sum is.
-std::uint32_t packet_bytes(const JobOptions &options) {
-    constexpr std::uint32_t ipv4 = 20, ipv6 = 40, udp = 8;
-    return (options.parent->address.family == 4 ? ipv4 : ipv6) + udp + sizeof(olaf_header) +
-           8 * options.lanes;
-}
-
 /// By another device the node's frames leave and come in by TC.
 Result<void> check_other_device(const Device &device, const JobOptions &options) {
     if (!device.ethernet)
         return refuse(options, "give a parent that is reached by an Ethernet device",
                       fmt::format("it is behind {}, whose frames have no MAC addresses",
                                   device.name));
-    if (const auto bytes = packet_bytes(options); bytes > device.mtu)
+    if (const auto bytes = packet_bytes(options.lanes, options.parent->address.family);
+        bytes > device.mtu)
         return refuse(options,
                       fmt::format("give fewer --lanes, or ip link set {} mtu {} if the way to the "
                                   "parent allows it",
@@ -293,7 +287,8 @@ Result<Jobs> open_jobs(const JobOptions &options, bool to_change) {
             return jobs;
         return fail(
             "set up jobs on", options.device, 0,
-            fmt::format("olaf detach {}, then attach it with --round-slots N", options.device),
+            fmt::format("olaf detach {}, then attach it with --round-slots {}", options.device,
+                        options.pool),
             "it was attached without slots for them");
     }
     for (const auto *name :
@@ -425,7 +420,8 @@ Order order_of(Action action) {
 /// What can be said before the order is given.
 Result<void> check_order(const JobOptions &options, const olaf_job_setup &setup) {
     if (options.action == Action::leave && *options.rank >= setup.children)
-        return fail("take a member out of job", name_of(options), 0, "olaf job list shows them",
+        return fail("take a member out of job", name_of(options), 0,
+                    fmt::format("olaf job list {} shows them", options.device),
                     fmt::format("ranks are 0 ... {}", setup.children - 1));
     const bool any = (setup.flags & OLAF_JOB_ANY) != 0;
     const auto most = any ? setup.max_count : setup.children;

@@ -155,13 +155,19 @@ std::uint32_t fifo_places(const olaf_config &config) {
 std::uint32_t lanes_within(std::uint32_t mtu, std::uint32_t ip_bytes) {
     constexpr std::uint32_t udp_bytes = 8;
     const std::uint32_t headers = ip_bytes + udp_bytes + sizeof(olaf_header);
-    return mtu > headers ? (mtu - headers) / 8 : 0;
+    const std::uint32_t fit = mtu > headers ? (mtu - headers) / 8 : 0;
+    return std::min<std::uint32_t>(fit, OLAF_MAX_LANES);
 }
 
 std::uint32_t lanes_of_mtu(std::uint32_t mtu) {
     const std::uint32_t lanes = lanes_within(mtu);
     const std::uint32_t rounded = (lanes + lane_step - 1) / lane_step * lane_step;
     return std::clamp<std::uint32_t>(rounded, lane_step, OLAF_MAX_LANES);
+}
+
+std::uint32_t packet_bytes(std::uint32_t lanes, std::uint32_t family) {
+    constexpr std::uint32_t ipv4_bytes = 20, ipv6_bytes = 40, udp_bytes = 8;
+    return (family == 4 ? ipv4_bytes : ipv6_bytes) + udp_bytes + sizeof(olaf_header) + 8 * lanes;
 }
 
 std::uint32_t usual_workers(std::uint32_t max_clusters) {

@@ -74,11 +74,15 @@ Result<olaf_config> make_config(const DatapathConfig &asked);
 /// Places that clusters of policy fifo take of a queue of that capacity.
 std::uint32_t fifo_places(const olaf_config &config);
 
-/// Lanes of the largest update that an MTU carries behind an IP header of so many bytes; 0: none.
+/// Lanes of the largest update that an MTU carries behind an IP header of so many bytes: at most
+/// OLAF_MAX_LANES; 0: none.
 std::uint32_t lanes_within(std::uint32_t mtu, std::uint32_t ip_bytes = 20);
 
 /// The same for IPv4 without options, rounded up to 16.
 std::uint32_t lanes_of_mtu(std::uint32_t mtu);
+
+/// Bytes of the IP packet with a message of so many lanes, without options.
+std::uint32_t packet_bytes(std::uint32_t lanes, std::uint32_t family);
 
 /// Places for workers of a cluster: 256, or fewer where that would take more than 64 MiB.
 std::uint32_t usual_workers(std::uint32_t max_clusters);

@@ -239,7 +239,9 @@ Result<Reading> QueueReader::read() {
     auto reading = read_even_lost();
     if (reading && reading->lost())
         return fail("read the queue on", attachment_.device, ENODEV,
-                    "olaf status tells of it, olaf detach cleans up", reading->card->lost);
+                    fmt::format("olaf status tells of it, olaf detach {} cleans up",
+                                attachment_.device),
+                    reading->card->lost);
     return reading;
 }
 

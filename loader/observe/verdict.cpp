@@ -8,7 +8,10 @@
 #include <array>
 #include <numeric>
 
+#include "loader/attachment/tracepoints.hpp"
+#include "loader/datapath/config.hpp"
 #include "loader/datapath/programs.hpp"
+#include "loader/host/device.hpp"
 #include "loader/text/address.hpp"
 #include "loader/text/human.hpp"
 #include "rows.hpp"
@@ -312,7 +315,9 @@ std::uint64_t messages_in(const olaf_counters &counters) {
     return counters.received + total(counters.malformed) + total(counters.not_allowed);
 }
 
-std::string refused_remedy(std::string_view reason, const std::string &device) {
+std::string refused_remedy(std::string_view reason, const Evidence &evidence) {
+    const auto &device = evidence.attachment.device;
+    const auto &jobs = evidence.reading.jobs;
     if (reason == "source")
         return fmt::format("olaf attach {} --replace with an --allow for each source", device);
     if (reason == "cluster" || reason == "segment")
@@ -325,9 +330,10 @@ std::string refused_remedy(std::string_view reason, const std::string &device) {
     if (reason == "count")
         return fmt::format("olaf cluster set {} ID --max-count N", device);
     if (reason == "job_source")
-        return fmt::format("a worker that began anew has another port: olaf job leave {} JOB RANK, "
+        return fmt::format("of a worker that began anew elsewhere: olaf job leave {0} {1} RANK, "
+                           "and it may join(); olaf job release {0} {1}, and all may start(); "
                            "or wait for --member-timeout",
-                           device);
+                           device, jobs.size() == 1 ? std::to_string(jobs[0].id()) : "JOB");
     if (reason == "job_result")
         return fmt::format("somebody who isn't a job's parent sends results: olaf trace {} shows who", device);
     return fmt::format("olaf cluster set {} ID --worker ID=ADDR[:PORT]", device);
@@ -339,8 +345,8 @@ std::string bypassed_remedy(std::string_view reason, const Evidence &evidence) {
     if (reason == "foreign" && !unknown.empty())
         return fmt::format("olaf attach {} --replace takes {} in, which this host has got since", device,
                            unknown.front());
-    if (reason == "tagged")
-        return fmt::format("ethtool -K {} rxvlan off", device);
+    if (const auto found = find_device(device); reason == "tagged" && found)
+        return untagging_remedy(*found);
     if (reason == "unbridged")
         return fmt::format("olaf attach {} --replace --bridge", device);
     return "let workers send to the address that the server or this host has";
@@ -369,8 +375,7 @@ void find_refused(const Evidence &evidence, std::vector<Finding> &found) {
             evidence, OLAF_TROUBLE_NOT_ALLOWED, refused, all,
             fmt::format("{} of {} messages refused: {}", refused, all,
                         reasons_text(OLAF_GROUP_not_allowed, numbers, evidence.config())),
-            refused_remedy(main_reason(OLAF_GROUP_not_allowed, numbers),
-                           evidence.attachment.device)));
+            refused_remedy(main_reason(OLAF_GROUP_not_allowed, numbers), evidence)));
     if (const auto malformed = total(counters.malformed); malformed != 0)
         found.push_back(trouble(
             evidence, OLAF_TROUBLE_MALFORMED, malformed, all,
@@ -480,7 +485,7 @@ void find_waiting(const Evidence &evidence, const JobReading &job, std::vector<F
                          fmt::format("job {} waits for its parent, {}, to say where to begin",
                                      job.id(), parent_text(setup)),
                          {},
-                         "olaf job list there says what it waits for"});
+                         "olaf status there says whom it waits for"});
 }
 
 /// A member is looked at anew so rarely: whoever was heard within this time isn't silent.
@@ -517,6 +522,15 @@ bool has_waited_long(const Evidence &evidence, const std::optional<WaitingChunk>
     return since && *since >= long_ns(evidence);
 }
 
+/// The command that takes those ranks out of a job.
+std::string leaving(const std::string &device, std::uint32_t job,
+                    const std::vector<std::uint32_t> &ranks) {
+    if (ranks.size() == 1)
+        return fmt::format("olaf job leave {} {} {}", device, job, ranks[0]);
+    return fmt::format("for rank in {}; do olaf job leave {} {} $rank; done",
+                       fmt::join(ranks, " "), device, job);
+}
+
 /// Chunks that lack the part of a member that has gone silent.
 void find_silent(const Evidence &evidence, const JobReading &job, std::vector<Finding> &found) {
     if (!has_waited_long(evidence, job.oldest_open) || !somebody_is_heard(evidence, job))
@@ -538,9 +552,9 @@ void find_silent(const Evidence &evidence, const JobReading &job, std::vector<Fi
                                  job.id(), is_one ? "" : "s", ranks_text(silent), job.open,
                                  job.oldest_open->chunk, job.oldest_open->round),
                      longest_ns,
-                     fmt::format("look at {}; or let the others go on: olaf job leave {} {} {}",
-                                 is_one ? "that worker" : "those workers", device, job.id(),
-                                 is_one ? std::to_string(silent[0]) : "RANK")});
+                     fmt::format("look at {}; or let the others go on: {}",
+                                 is_one ? "that worker" : "those workers",
+                                 leaving(device, job.id(), silent))});
 }
 
 /// Sums that went up and weren't answered.
@@ -562,8 +576,9 @@ void find_faults(const Evidence &evidence, const JobReading &job, std::vector<Fi
                          fmt::format("job {}: {} floats were too large for its fixed point: their sums are NaN",
                                      job.id(), counters.float_overflow),
                          {},
-                         fmt::format("olaf job set {} {} with a --float-bits below {}", evidence.attachment.device,
-                                     job.id(), job.job.setup.float_bits)});
+                         fmt::format("olaf job remove {} {}, then set it anew with a --float-bits "
+                                     "below {}",
+                                     evidence.attachment.device, job.id(), job.job.setup.float_bits)});
     if (counters.float_not_finite != 0)
         found.push_back({Health::working,
                          fmt::format("job {}: {} floats were NaN or infinite as they came: their sums are NaN",
@@ -572,13 +587,15 @@ void find_faults(const Evidence &evidence, const JobReading &job, std::vector<Fi
                          "look at what the workers compute"});
     if (counters.up_unfit == 0)
         return;
-    const auto device = parent_device_name(job.job.setup);
+    const auto &setup = job.job.setup;
+    const auto device = parent_device_name(setup);
     found.push_back({job.up != 0 ? Health::impaired : Health::working,
                      fmt::format("job {}: {} times a sum was too long for the MTU of {}, and stayed here", job.id(),
                                  counters.up_unfit, device.empty() ? "the parent's device" : device),
                      {},
-                     fmt::format("ip link set {} mtu N, as {} has it", device.empty() ? "DEV" : device,
-                                 evidence.attachment.device)});
+                     fmt::format("ip link set {} mtu {}",
+                                 device.empty() ? evidence.attachment.device : device,
+                                 packet_bytes(setup.lanes, setup.parent_family))});
 }
 
 void find_jobs(const Evidence &evidence, std::vector<Finding> &found) {

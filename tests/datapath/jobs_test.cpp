@@ -232,6 +232,24 @@ TEST_F(Jobs, ReleaseTakesTheJobFromItsRunAndStopsNothing) {
     EXPECT_EQ(job().generation, running.generation);
 }
 
+TEST_F(Jobs, ARankThatIsTakenOutIsNobodysInItsRun) {
+    EXPECT_EQ(order(setting()), 0);
+    auto running = job();
+    running.state = OLAF_JOB_RUNNING;
+    running.tenancy.run = {.training = 7, .number = 8};
+    running.tenancy.in.word[1] = 0b111;
+    running.tenancy.flags = OLAF_TENANCY_USED;
+    queue.write("olaf_jobs", job_index, running);
+    olaf_job_order asked{};
+    asked.action = OLAF_JOB_LEAVE;
+    asked.index = job_index;
+    asked.rank = 65;
+    EXPECT_EQ(order(asked), 0);
+    EXPECT_EQ(job().tenancy.in.word[1], 0b101u) << "a process from elsewhere may have it";
+    EXPECT_EQ(job().tenancy.run.training, 7u);
+    EXPECT_EQ(job().membership.absent[0].word[1], 2u);
+}
+
 TEST_F(Jobs, AThresholdIsChangedWhileRoundsGoOn) {
     EXPECT_EQ(order(setting()), 0);
     const auto before = job();

@@ -79,7 +79,7 @@ TEST_F(Job, IsSetShownAndRemoved) {
 
 TEST_F(Job, WithoutSlotsSaysHowToGetThem) {
     bed.attach();
-    refuses("set", setting("7"), {"olaf detach in, then attach it with --round-slots N"});
+    refuses("set", setting("7"), {"olaf detach in, then attach it with --round-slots 64"});
     EXPECT_EQ(job("list").err, "no job is set\n");
     EXPECT_EQ(bed.olaf.status().json["limits"]["round_slots"], 0);
 }

@@ -217,6 +217,18 @@ TEST(MtuRaisedLater, IsNamedWithWhatHelps) {
     bed.expect_arrival(send_larger());
 }
 
+// No update has more lanes, so no MTU asks for a larger queue.
+TEST(MtuOfTheLargestUpdate, IsNeverOutgrown) {
+    Testbed bed{{.way = Way::local, .mtu = 9600}};
+    const auto told = bed.olaf({"attach", "in", "--local"});
+    ASSERT_EQ(told.status, 0) << told.err;
+    EXPECT_TRUE(says(told.err, "updates of at most 1152 lanes come in (in has MTU 9600); larger models take "
+                               "segments"));
+    EXPECT_FALSE(says(bed.olaf({"doctor", "in"}).out, "room for updates"));
+    EXPECT_FALSE(says(bed.olaf({"attach", "in", "--replace"}).err, "room for updates"));
+    EXPECT_EQ(bed.olaf({"detach", "in"}).status, 0);
+}
+
 TEST_F(OutputMtuNotes, AnExplicitMaxLanesThatDoesNotFitIsSaid) {
     const auto text = said({"attach", "in", "--forward", "out", "--max-lanes", "170"});
     EXPECT_TRUE(says(text, "at most 150 lanes fit out"));

@@ -160,6 +160,7 @@ class NodeBelowRoot : public RoundsBed {
     explicit NodeBelowRoot(JobSetting setting = {});
 
     [[nodiscard]] std::vector<std::string> set_command() const override;
+    [[nodiscard]] const OlafCommand &root() const { return root_; }
     [[nodiscard]] nlohmann::json root_job() const { return root_.status().json.at("jobs").at(0); }
     void expect_books_to_add_up() const override;
 

@@ -126,6 +126,61 @@ INSTANTIATE_TEST_SUITE_P(Ways, SendAndReceive,
                                          Case{"Upstream6", Way::upstream6, 6, true}),
                          by_name);
 
+/// As large as the protocol has them, and a lane smaller: each is one frame, in every format, and
+/// folds. An odd number of elements is no reason to cut a model.
+class SendTheLargest : public testing::TestWithParam<Route> {};
+
+TEST_P(SendTheLargest, EachUpdateIsAFrameAndFolds) {
+    const auto &[name, way, family, mode, partial] = GetParam();
+    Testbed bed{{.way = way, .mtu = 9600}};
+    bed.attach({"--mode", mode, "--rate", "100mbit", "--policy", "aggregate"});
+    Receiver receiver(bed, {"--mtu", "9600"});
+    std::uint64_t updates = 0;
+    unsigned cluster = 0;
+    for (const auto *format : {"i32x2", "i16x4", "i64x1"})
+        for (const unsigned lanes : {OLAF_MAX_LANES - 1, OLAF_MAX_LANES}) {
+            SCOPED_TRACE(std::to_string(lanes) + " lanes of " + format);
+            const auto sent =
+                sent_by(bed, family,
+                        {"--lanes", std::to_string(lanes), "--format", format, "--first-cluster",
+                         std::to_string(cluster++), "--updates", "60", "--rate", "500mbit"});
+            EXPECT_EQ(sent.at("total").at("updates_received"), 60);
+            EXPECT_EQ(sent.at("total").at("updates_lost"), 0);
+            EXPECT_GT(sent.at("total").at("updates_folded"), 0);
+            updates += 60;
+        }
+    EXPECT_EQ(receiver.interrupt().at("updates_received"), updates);
+    const auto status = bed.olaf.await_drained(updates);
+    EXPECT_EQ(status.json.at("limits").at("max_lanes"), OLAF_MAX_LANES);
+    EXPECT_EQ(status.json.at("not_allowed_by_reason").at("segment"), 0);
+    expect_identities(status);
+}
+
+INSTANTIATE_TEST_SUITE_P(Ways, SendTheLargest,
+                         testing::Values(Route{"Local4", Way::local, 4},
+                                         Route{"LocalGeneric6", Way::local, 6, "skb"},
+                                         Route{"Bridged6", Way::bridged, 6},
+                                         Route{"BridgedGeneric4", Way::bridged, 4, "skb"},
+                                         Route{"Routed4", Way::routed, 4},
+                                         Route{"RoutedGeneric6", Way::routed, 6, "skb"},
+                                         Route{"Upstream4", Way::upstream4, 4},
+                                         Route{"Upstream6Generic", Way::upstream6, 6, "skb"}),
+                         by_name);
+
+TEST(SendAndReceiveTest, AnOddNumberOfElementsIsNoReasonToCutAModel) {
+    Testbed bed{{.way = Way::local}};
+    bed.attach();
+    Receiver receiver(bed, {});
+    for (const auto *lanes : {"3", "66", "67", "175"})
+        EXPECT_EQ(sent_by(bed, 6, {"--lanes", lanes, "--format", "i64x1", "--first-cluster", lanes,
+                                   "--updates", "9"})
+                      .at("total")
+                      .at("updates_received"),
+                  9)
+            << lanes;
+    EXPECT_EQ(receiver.interrupt().at("updates_received"), 36);
+}
+
 struct Alias {
     const char *name;
     const char *address; ///< of the receiver's host, a second one

@@ -114,6 +114,12 @@ TEST_P(NarrowWay, IsNamedToAWorkerOfAJob) {
     ASSERT_FALSE(started);
     EXPECT_TRUE(says(started.error().message(),
                      "(" + std::to_string(lanes_in_mtu(1280, GetParam() == 6)) + " fit an MTU of 1280)"));
+    // What is told works.
+    must(node({"job", "remove", "eth0", "5"}));
+    must(node({"job", "set", "eth0", "5", "--children", "1", "--lanes",
+               std::to_string(lanes_in_mtu(1280, GetParam() == 6))}));
+    const auto again = collective.start();
+    EXPECT_TRUE(again) << again.error().message();
 }
 
 // ---- errors that somebody forged ----

@@ -494,7 +494,7 @@ TEST(CollectiveFaults, ANodeThatIsSilent) {
                           .value();
     const auto started = collective.start();
     expect_fails(started, "the node hasn't answered at all");
-    expect_fails(started, "olaf job leave DEV 5 0");
+    expect_fails(started, "olaf job release DEV 5");
     EXPECT_EQ(started.error().code, ETIMEDOUT);
     std::vector<float> vector(4);
     const auto after = collective.allreduce(std::span(vector));
@@ -520,7 +520,7 @@ TEST(CollectiveFaults, ContributionsOfWhichNoneIsEverAnswered) {
         const auto report = collective.allreduce(std::span(vector));
         expect_fails(report, "the sum of chunk 0 of round 0");
         expect_fails(report, "see that every worker sums");
-        expect_fails(report, "lanes (olaf job list)");
+        expect_fails(report, "lanes (olaf job list DEV)");
         expect_fails(report, "carries IP packets of ");
     });
 }

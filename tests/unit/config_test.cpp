@@ -50,6 +50,9 @@ TEST(Config, counts_the_lanes_of_an_mtu) {
     EXPECT_EQ(lanes_within(1500, 40), 175u);
     EXPECT_EQ(lanes_within(84), 1u);
     EXPECT_EQ(lanes_within(83), 0u);
+    EXPECT_EQ(lanes_within(9291), OLAF_MAX_LANES - 1u);
+    EXPECT_EQ(lanes_within(9292), static_cast<unsigned>(OLAF_MAX_LANES));
+    EXPECT_EQ(lanes_within(65535), static_cast<unsigned>(OLAF_MAX_LANES));
 }
 
 TEST(Config, refuses_what_is_out_of_range) {

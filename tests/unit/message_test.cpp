@@ -418,6 +418,18 @@ TEST(Segments, CoverTheModelOnceAndFit) {
     }
 }
 
+TEST(Segments, AModelThatFillsAFrameIsOne) {
+    for (const Format format : {Format::i32x2, Format::i16x4, Format::i64x1, Format::f32x2}) {
+        for (const std::size_t lanes : {1U, 2U, 3U, 177U, 178U, OLAF_MAX_LANES - 1U}) {
+            const std::size_t full = lanes * elements_per_lane(format);
+            const auto segments = Segments::fitting(full, format, lanes);
+            ASSERT_TRUE(segments) << name(format) << " " << lanes;
+            EXPECT_EQ(segments->count(), 1) << name(format) << " " << lanes;
+            EXPECT_EQ(segments->slice(0).size(), full);
+        }
+    }
+}
+
 TEST(Segments, RefuseEmptyOnes) {
     EXPECT_FALSE(Segments::of(0, 1));
     EXPECT_FALSE(Segments::of(10, 0));

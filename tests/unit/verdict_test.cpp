@@ -317,7 +317,7 @@ TEST(Verdict, AJobThatWaitsForSomeOfItsMembersNamesThem) {
     scene.expect(Health::impaired, "job 7 waits for ranks 1, 3 to ask", "start them");
     scene.reading.jobs[0] = job_of_four(0b1111);
     scene.reading.jobs[0].job.setup.parent_family = 4;
-    scene.expect(Health::impaired, "job 7 waits for its parent, 0.0.0.0:0", "olaf job list");
+    scene.expect(Health::impaired, "job 7 waits for its parent, 0.0.0.0:0", "olaf status there");
     scene.reading.jobs[0].job.halted = 1;
     EXPECT_EQ(scene.verdict().besides.at(0).remedy, "olaf job resume in 7");
 }
@@ -379,7 +379,7 @@ TEST(Verdict, AJobThatHangsOnMembersThatWereNeverHeardSaysSinceWhenItsChunkIsOpe
     job.oldest_open = {.since_ns = 80 * second, .round = 0, .chunk = 0, .lacks = {2, 3}};
     const auto scene = scene_of(job);
     scene.expect(Health::impaired, "job 7 waits for ranks 2, 3, silent",
-                 "olaf job leave in 7 RANK");
+                 "for rank in 2 3; do olaf job leave in 7 $rank; done");
     scene.expect_since(20);
 }
 
@@ -434,8 +434,10 @@ TEST(Verdict, SumsTooLongForTheWayUpImpairAJobAsLongAsTheyWait) {
     auto job = running_job({0, 1, 2, 3});
     job.counters.up_unfit = 5;
     job.up = 1;
+    job.job.setup.lanes = 64;
+    job.job.setup.parent_family = 4;
     auto scene = scene_of(job);
-    scene.expect(Health::impaired, "5 times a sum was too long for the MTU", "mtu N");
+    scene.expect(Health::impaired, "5 times a sum was too long for the MTU", "ip link set in mtu 588");
     scene.reading.jobs[0].up = 0;
     scene.expect(Health::working, "1 job", "");
 }
