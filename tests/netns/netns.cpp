@@ -173,32 +173,6 @@ void set_cable(int number, bool plugged_in) {
         throw std::runtime_error("cannot write to QEMU's monitor");
 }
 
-namespace {
-
-/// How far the emulated clock chip, which goes on while the guest stands still, is ahead of the guest's clock.
-std::int64_t ahead_seconds() {
-    std::ifstream file("/sys/class/rtc/rtc0/since_epoch");
-    std::int64_t chip = 0;
-    if (!(file >> chip))
-        throw std::runtime_error("cannot read the guest's clock chip");
-    return chip - std::time(nullptr);
-}
-
-} // namespace
-
-void pause_guest() {
-    const auto before = ahead_seconds();
-    // QEMU's monitor does one command after the other. Nobody takes the memory for three seconds, so the guest
-    // goes on and can write all of this. It stands still once the memory is out, and while it is saved again.
-    std::ofstream monitor("/dev/ttyS3");
-    monitor << "migrate \"exec:sleep 3; cat >/dev/null\"\n";
-    for (int i = 0; i < 8; i++)
-        monitor << "pmemsave 0 0x20000000 /dev/null\n";
-    monitor << "cont\nannounce_self\n" << std::flush;
-    await([&] { return ahead_seconds() - before >= 2; },
-          [] { return std::string("that QEMU lets the guest stand still"); });
-}
-
 void move_nic(int number, const Netns &to, const std::string &name) {
     const auto slot = slot_of(number);
     if (!std::filesystem::exists(slot))

@@ -44,9 +44,6 @@ void unplug_nic(int number);
 
 /// The cable of that NIC is plugged in, or not.
 void set_cable(int number, bool plugged_in);
-/// Writes out the memory of the guest in which the test runs and stops it for a second at least, as a migration
-/// does; then QEMU announces the guest's NICs. Returns afterwards.
-void pause_guest();
 
 /// Moves the NIC of that number there, under that name; plugs it in if it was unplugged. When the namespace
 /// goes, the kernel takes the NIC back, a little later. Throws WaitRanOut.
