@@ -166,11 +166,37 @@ void unplug_nic(int number) {
     std::ofstream(slot_of(number) + "/remove") << 1 << std::flush;
 }
 
-void set_cable(int number, bool plugged_in) {
-    std::ofstream monitor("/dev/ttyS3"); // QEMU's
-    monitor << "set_link n" << number << (plugged_in ? " on\n" : " off\n") << std::flush;
+namespace {
+
+/// Writes a line for QEMU's monitor (tests/kernels/boot), which does it a little later.
+void tell_monitor(const std::string &line) {
+    std::ofstream monitor("/dev/ttyS3");
+    monitor << line << "\n" << std::flush;
     if (!monitor)
         throw std::runtime_error("cannot write to QEMU's monitor");
+}
+
+/// How far the emulated clock chip, which goes on while the guest stands still, is ahead of the guest's clock.
+std::int64_t ahead_seconds() {
+    std::ifstream file("/sys/class/rtc/rtc0/since_epoch");
+    std::int64_t chip = 0;
+    if (!(file >> chip))
+        throw std::runtime_error("cannot read the guest's clock chip");
+    return chip - std::time(nullptr);
+}
+
+} // namespace
+
+void set_cable(int number, bool plugged_in) {
+    tell_monitor("set_link n" + std::to_string(number) + (plugged_in ? " on" : " off"));
+}
+
+void pause_guest(unsigned seconds) {
+    const auto before = ahead_seconds();
+    tell_monitor("pause " + std::to_string(seconds));
+    // Two clocks of whole seconds: the difference of theirs may be one less.
+    await([&] { return ahead_seconds() - before + 1 >= static_cast<std::int64_t>(seconds); },
+          [] { return std::string("that QEMU lets the guest stand still"); });
 }
 
 void move_nic(int number, const Netns &to, const std::string &name) {

@@ -45,6 +45,10 @@ void unplug_nic(int number);
 /// The cable of that NIC is plugged in, or not.
 void set_cable(int number, bool plugged_in);
 
+/// Lets the guest in which the test runs stand still for so many seconds, at least two; its NICs announce
+/// themselves then, as after a migration. Returns afterwards.
+void pause_guest(unsigned seconds);
+
 /// Moves the NIC of that number there, under that name; plugs it in if it was unplugged. When the namespace
 /// goes, the kernel takes the NIC back, a little later. Throws WaitRanOut.
 void move_nic(int number, const Netns &to, const std::string &name);

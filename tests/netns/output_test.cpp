@@ -147,6 +147,24 @@ TEST(NicsAlone, ADriverThatNeverRunsTheProgramIsTold) {
     EXPECT_TRUE(says(status.json["verdict"]["text"], "runs the queue's program for none of the"));
 }
 
+TEST(NicsAlone, AGuestThatStoodStillGoesOnWithWhatWaits) {
+    Testbed bed{{.way = Way::routed}};
+    const UdpSocket server(bed.server(), Testbed::server_peer(4));
+    Collector collector(server);
+    bed.attach({"--rate", "200kbit", "--mode", "native"});
+    const PacketSocket socket(bed.worker, "eth0");
+    const auto frames = frames_of(bed, random_updates(100, 16, 64, 3));
+    socket.send(frames);
+    EXPECT_GT(bed.olaf.status()["updates_waiting"], 0u);
+    pause_guest(3);
+    socket.send(frames);
+    const auto status = bed.olaf.await_drained(2 * frames.size());
+    expect_identities(status);
+    EXPECT_EQ(status.lost_behind(), 0u) << status.json.dump();
+    EXPECT_EQ(collector.await(status["updates_out"]).updates, status["updates_out"]);
+    EXPECT_EQ(status.json["gate"]["xdp_shut_cpus"], 0);
+}
+
 /// What leaves between the failure of the bond's only port and the bond's noticing is lost, as it is of every
 /// sender; the rest waits.
 TEST(NicsBonded, WhatWaitsIsKeptWhileNoPortHasACarrier) {
