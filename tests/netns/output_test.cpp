@@ -151,15 +151,15 @@ TEST(NicsAlone, AGuestThatStoodStillGoesOnWithWhatWaits) {
     Testbed bed{{.way = Way::routed}};
     const UdpSocket server(bed.server(), Testbed::server_peer(4));
     Collector collector(server);
-    bed.attach({"--rate", "200kbit", "--mode", "native"});
+    bed.attach({"--rate", "20kbit", "--mode", "native"}); // a burst takes four seconds to leave
     const PacketSocket socket(bed.worker, "eth0");
     const auto frames = frames_of(bed, random_updates(100, 16, 64, 3));
     socket.send(frames);
-    EXPECT_GT(bed.olaf.status()["updates_waiting"], 0u);
     pause_guest(3);
     socket.send(frames);
     const auto status = bed.olaf.await_drained(2 * frames.size());
     expect_identities(status);
+    EXPECT_GT(status["updates_in"], status["departed"] + status["passed_through"]) << "nothing waited";
     EXPECT_EQ(status.lost_behind(), 0u) << status.json.dump();
     EXPECT_EQ(collector.await(status["updates_out"]).updates, status["updates_out"]);
     EXPECT_EQ(status.json["gate"]["xdp_shut_cpus"], 0);
