@@ -19,6 +19,7 @@
 
 #include "fd.hpp"
 #include "netlink.hpp"
+#include "olaf/try.hpp"
 
 namespace olaf {
 namespace {
