@@ -28,6 +28,7 @@ struct sk_buff {
 
 #define OLAF_LINK_STARTED (1UL << 0)
 #define OLAF_LINK_NO_CARRIER (1UL << 2)
+
 struct sock_common {
 	possible_net_t skc_net;
 } OLAF_KERNEL;
