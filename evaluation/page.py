@@ -3,6 +3,7 @@
 run is replaced; the rest of the page stays as it is."""
 
 import re
+import textwrap
 
 OPENING = """# Evaluation
 
@@ -72,10 +73,35 @@ def rows_of(name, experiment, found):
     return ["| " + " | ".join((link, *row, *["–"] * (4 - len(row)))) + " |" for row in found]
 
 
+def wrapped(text):
+    """Its paragraphs and list items in lines of at most 100 characters; tables, headings, pictures and blocks of
+    code as they are."""
+    out, block, code = [], [], False
+
+    def end():
+        if block:
+            indent = "  " if block[0].startswith("- ") else ""
+            out.extend(textwrap.wrap(" ".join(block), 100, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False))
+            block.clear()
+
+    for line in text.split("\n"):
+        fence = line.startswith("```")
+        if code or fence or not line or line[0] in "|#!<":
+            end()
+            out.append(line)
+            code ^= fence
+        else:
+            if line.startswith("- "):
+                end()
+            block.append(line.strip())
+    end()
+    return "\n".join(out)
+
+
 def section(experiment, result):
     place = place_line(result["machine"], result["effort"], result.get("mode"), result.get("minutes"))
     head = f"## {experiment.TITLE}\n\n{experiment.SOURCE}. {place}\n\n"
-    return head + experiment.page(result).strip() + "\n"
+    return wrapped(head + experiment.page(result).strip()) + "\n"
 
 
 def rebuild(path, known, results):

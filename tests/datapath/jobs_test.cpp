@@ -53,6 +53,16 @@ class Jobs : public testing::Test {
         asked.setup.lanes = 4;
         return asked;
     }
+    /// The job runs as training 7's run 8, and has the ranks in by that word of their bits.
+    olaf_job begin_run(std::uint32_t word, std::uint64_t in) {
+        auto running = job();
+        running.state = OLAF_JOB_RUNNING;
+        running.tenancy.run = {.training = 7, .number = 8};
+        running.tenancy.in.word[word] = in;
+        running.tenancy.flags = OLAF_TENANCY_USED;
+        queue.write("olaf_jobs", job_index, running);
+        return running;
+    }
     /// Index of the job of that id; -1: none.
     [[nodiscard]] int index_of(std::uint32_t id) const {
         std::uint32_t index = 0;
@@ -218,12 +228,7 @@ TEST_F(Jobs, ReleaseTakesTheJobFromItsRunAndStopsNothing) {
     asked.absent.word[1] = 2;
     EXPECT_EQ(order(asked), 0);
     EXPECT_EQ(job().tenancy.absent.word[1], 2u);
-    auto running = job();
-    running.state = OLAF_JOB_RUNNING;
-    running.tenancy.run = {.training = 7, .number = 8};
-    running.tenancy.in.word[3] = 5;
-    running.tenancy.flags = OLAF_TENANCY_USED;
-    queue.write("olaf_jobs", job_index, running);
+    const auto running = begin_run(3, 5);
     EXPECT_EQ(order(OLAF_JOB_RELEASE), 0);
     EXPECT_EQ(job().tenancy.run.training | job().tenancy.run.number | job().tenancy.in.word[3], 0u);
     EXPECT_EQ(job().tenancy.absent.word[1], 2u);
@@ -234,12 +239,7 @@ TEST_F(Jobs, ReleaseTakesTheJobFromItsRunAndStopsNothing) {
 
 TEST_F(Jobs, ARankThatIsTakenOutIsNobodysInItsRun) {
     EXPECT_EQ(order(setting()), 0);
-    auto running = job();
-    running.state = OLAF_JOB_RUNNING;
-    running.tenancy.run = {.training = 7, .number = 8};
-    running.tenancy.in.word[1] = 0b111;
-    running.tenancy.flags = OLAF_TENANCY_USED;
-    queue.write("olaf_jobs", job_index, running);
+    begin_run(1, 0b111);
     olaf_job_order asked{};
     asked.action = OLAF_JOB_LEAVE;
     asked.index = job_index;
