@@ -11,18 +11,18 @@ What the papers measured, measured here on the real data path: network namespace
 programs that `olaf attach` loads. Nothing is simulated.
 
 ```
-sudo scripts/evaluate                 # all of it: under an hour, and 23 minutes of reward
+sudo scripts/evaluate                 # all of it: under an hour and a half
 sudo scripts/evaluate --quick         # a first look at all of it: six minutes, with wide spreads
 sudo scripts/evaluate microbenchmark  # one of them; --list names them
 ```
 
-It writes `results/NAME.json` and pictures, and the sections of this page that it ran; `--redraw` makes pictures and
-sections anew from the results, without a run. Ratios, percentages and ages carry over to other machines. Rates, times and bytes are
-this machine's; they stand where the papers have such figures too.
+It writes `results/NAME.json` and pictures, and the sections of this page that it ran. `--redraw` makes pictures
+and sections anew from the results, without a run. Ratios, percentages and ages carry over to other machines.
+Rates, times and bytes are this machine's; they stand where the papers have such figures too.
 
-A figure is the median of repeated runs. The quartiles stand in brackets: half of the runs lie between them. Without brackets both
-round to the median. Three runs have no quartiles of their own: those are interpolated, each halfway from the median to one of the other
-two runs.
+A figure is the median of repeated runs. The quartiles stand in brackets: half of the runs lie between them. Without
+brackets both round to the median. Three runs have no quartiles of their own: those are interpolated, each halfway
+from the median to one of the other two runs.
 
 ## In one minute
 
