@@ -81,7 +81,10 @@ def wrapped(text):
     def end():
         if block:
             indent = "  " if block[0].startswith("- ") else ""
-            out.extend(textwrap.wrap(" ".join(block), 100, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False))
+            # No line may begin with what Markdown takes for a list or a heading.
+            whole = re.sub(r" (?=(?:[-+*#>]+|\d+[.)]) )", "\0", " ".join(block))
+            lines = textwrap.wrap(whole, 100, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
+            out.extend(line.replace("\0", " ") for line in lines)
             block.clear()
 
     for line in text.split("\n"):

@@ -6,7 +6,7 @@ import tempfile
 import types
 import unittest
 
-from evaluation.page import rebuild
+from evaluation.page import rebuild, wrapped
 from evaluation.pictures import COLOURS
 from evaluation.spread import jain, ratio_of_means, runs_of, scaled, spread, text, verdict
 
@@ -52,11 +52,20 @@ class Page(unittest.TestCase):
 
     def test_a_section_says_in_which_mode_xdp_was(self):
         page = self.rebuild({"first": {**result("x"), "mode": "native"}})
-        self.assertIn("2 runs; native XDP.*", page)
+        self.assertIn("2 runs; native XDP.*", " ".join(page.split()))
 
     def test_a_section_says_how_long_it_took(self):
         page = self.rebuild({"first": {**result("x"), "minutes": 12.5}})
-        self.assertIn("2 runs; 12.5 minutes.*", page)
+        self.assertIn("2 runs; 12.5 minutes.*", " ".join(page.split()))
+
+    def test_paragraphs_are_wrapped_and_nothing_else_is(self):
+        long = "word " * 30
+        text = f"{long}\n\n- {long}\n- {long}\n\n| {long} |\n\n```\n{long}\n```\n\n{'x' * 96} + 1 and on"
+        lines = wrapped(text).split("\n")
+        self.assertEqual(wrapped("\n".join(lines)).split("\n"), lines, "the same again changes nothing")
+        self.assertEqual([line for line in lines if len(line) > 100], [f"| {long} |", long])
+        self.assertEqual([line[:6] for line in lines[3:7]], ["- word", "  word", "- word", "  word"])
+        self.assertFalse([line for line in lines if line.startswith("+")], "or it would be a list")
 
     def test_a_busy_machine_is_told(self):
         self.assertNotIn("busy", self.rebuild({"first": result("x")}))
