@@ -57,6 +57,22 @@ void RoundChild::ask() {
     stats_.agreed++;
 }
 
+void RoundChild::move(std::uint32_t job, std::uint32_t rank) {
+    options_.job = job;
+    options_.rank = rank;
+    // Results and answers of the old tree are of another job. The new node was told of no generation.
+    generation_ = told_generation_ = 0;
+    too_old_ = 0;
+    if ((state_ == State::asking || state_ == State::running) && !failure_)
+        ask();
+}
+
+void RoundChild::move(std::uint32_t job, std::uint32_t rank, std::uint32_t round) {
+    first_round_ = next_round_ = round;
+    session_ = 0;
+    move(job, rank);
+}
+
 void RoundChild::leave() {
     if (state_ == State::strange || failure_) {
         state_ = State::left; // never a member, or none any more

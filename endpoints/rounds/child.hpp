@@ -128,6 +128,14 @@ class RoundChild {
     /// Instead, before anything is added: joins members that are summing already. The first round
     /// is theirs to say: nothing may be added until is_running().
     void join() { joins_ = starting_ = true; }
+    /// Goes on below another node, under another job's id and rank there: asks it where to begin, with
+    /// what was contributed so far. All members of the session must move to the same tree; each may
+    /// do so at its own time. Of what they contributed at most 2 P chunks are sent anew.
+    void move(std::uint32_t job, std::uint32_t rank);
+    /// The same between two vectors, where the members change too: all who are in the new tree, those
+    /// that were in the old one and others, begin a session of their own in that round. Precondition:
+    /// is_idle(), and next_round() is that round or nothing was ever added.
+    void move(std::uint32_t job, std::uint32_t rank, std::uint32_t round);
     /// Takes this member out, while others go on. Precondition: is_idle(). Nothing may be added
     /// after it.
     void leave();
