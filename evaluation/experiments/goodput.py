@@ -194,14 +194,6 @@ Nine clusters of three workers send as fast as they can, the queue lets 20,000 f
 kernel adds lanes and doesn't look at what they hold."""
 
 
-def claims(result):
-    row = next((row for row in result["rows"] if row["arm"] == "i16x4"), None)
-    if row is None:
-        return []
-    return [f"**Half the bits, twice the elements.** With 16 bits an element a core passes {text(result['speed_ratio'], 2)} times as many elements a second, and CartPole learns from "
-            f"{of_wide(row)} of the updates (the papers send 32 bits)."]
-
-
 def takeaway(result):
     rows = {row["arm"]: row for row in result["rows"]}
     narrow = [arm for arm in ROUNDING if arm != "i32x2" and arm in rows]
