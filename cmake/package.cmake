@@ -61,6 +61,20 @@ set(CPACK_COMPONENT_WIRESHARK_DESCRIPTION
 Shows updates, acknowledgements and control messages, with the state of the
 queue that is stamped into them.")
 
+# A program each beside `olaf`, so that it needs none of their libraries.
+if(TARGET olaf_plan_program)
+  list(APPEND CPACK_COMPONENTS_ALL fleet)
+endif()
+set(CPACK_DEBIAN_FLEET_PACKAGE_NAME olaf-fleet)
+set(CPACK_DEBIAN_FLEET_PACKAGE_SECTION net)
+set(CPACK_DEBIAN_FLEET_PACKAGE_SHLIBDEPS ON)
+set(CPACK_DEBIAN_FLEET_PACKAGE_DEPENDS "olaf (= ${PROJECT_VERSION})")
+set(CPACK_DEBIAN_FLEET_PACKAGE_RECOMMENDS "graphviz")
+set(CPACK_COMPONENT_FLEET_DESCRIPTION
+    "plans for sums over many hosts with Olaf
+Says which hosts and switches of a network are to be nodes, and who sends to
+whom: XAgg's trees, GOAT's schedules, SwitchML++'s growth, and others beside.")
+
 set(scripts ${CMAKE_CURRENT_LIST_DIR}/package)
 if(OLAF_LAYOUT)
   set(layout ${OLAF_LAYOUT})

@@ -37,7 +37,7 @@ endfunction()
 
 function(document tree package)
   set(others "")
-  if(package STREQUAL olaf)
+  if(package STREQUAL olaf OR package STREQUAL olaf-fleet)
     file(READ ${CPACK_OLAF_SOURCE}/cmake/package/copyright-of-others others)
   endif()
   set(folder ${tree}/usr/share/doc/${package})

@@ -8,6 +8,7 @@
 
 #include "attach_line.hpp"
 #include "cli_options.hpp"
+#include "fleet.hpp"
 #include "help.hpp"
 #include "job_line.hpp"
 #include "observers.hpp"
@@ -177,6 +178,7 @@ void define_command_line(CLI::App &app, CommandOptions &into) {
     add_doctor(app, into.doctor);
     add_meter(app, into.meter);
     add_traffic(app, into);
+    add_fleet(app, into);
     add_help(app, into);
     for (auto *child : app.get_subcommands([](const CLI::App *) { return true; }))
         child->group("Commands");
@@ -241,6 +243,10 @@ std::variant<CommandLine, Farewell> parse_command_line(int argc, const char *con
         line.command = std::move(options.send);
     else if (app.got_subcommand("receive"))
         line.command = std::move(options.receive);
+    else if (app.got_subcommand("plan"))
+        line.command = std::move(options.plan);
+    else if (app.got_subcommand("admit"))
+        line.command = std::move(options.admit);
     else if (app.got_subcommand("meter"))
         line.command = std::move(options.meter);
     else

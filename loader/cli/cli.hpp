@@ -6,6 +6,8 @@
 #include <string>
 #include <variant>
 
+#include "fleet/admit/options.hpp"
+#include "fleet/plan/options.hpp"
 #include "loader/commands/commands.hpp"
 #include "loader/traffic/options.hpp"
 
@@ -52,6 +54,8 @@ struct CommandOptions {
     MeterOptions meter;
     SendOptions send;
     ReceiveOptions receive;
+    PlanOptions plan;
+    AdmitOptions admit;
     std::vector<std::string> help; ///< about which command
 };
 
@@ -63,7 +67,7 @@ struct CommandLine {
     GlobalOptions global;
     std::variant<AttachOptions, DetachOptions, ResetOptions, StatusOptions, ClusterOptions,
                  RestoreOptions, JobOptions, TraceOptions, TopOptions, ReportOptions, ServeOptions,
-                 DoctorOptions, MeterOptions, SendOptions, ReceiveOptions>
+                 DoctorOptions, MeterOptions, SendOptions, ReceiveOptions, PlanOptions, AdmitOptions>
         command;
 };
 

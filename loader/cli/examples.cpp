@@ -122,11 +122,28 @@ const Examples &observers() {
     return all;
 }
 
+const Examples &fleet() {
+    static const Examples all{
+        {"olaf plan",
+         {{"olaf plan network.json", "where the sums of the workers in that file are added up"},
+          {"olaf plan leaf-spine:leaves=10,spines=10,hosts=50 --workers 35 --compare", "every strategy in a row, in a network of that kind"},
+          {"olaf plan fat-tree:k=8,aggregators=20% --strategy goat --root ps --bytes 240mb --sub-models 120",
+           "GOAT's schedule for a model in 120 pieces, where one switch of five aggregates"},
+          {"olaf plan network.json --picture tree.svg", "the tree as a picture"},
+          {"olaf plan fat-tree:k=4 --topology", "a file to begin with"}}},
+        {"olaf admit",
+         {{"olaf admit --cluster 0:100ms:1kb --cluster 1:100ms:1kb --hop 10mbit:8 --objective 'fairness<=100ms'",
+           "whether these two age alike"},
+          {"olaf admit --cluster 0:20ms+-5ms:9kb --cluster 1:20ms:9kb --hop 50mbit:8:0 --hop 50mbit:8:1 --hop 40mbit:16 --objective 'peak<=60ms'",
+           "two queues that join in a third"}}}};
+    return all;
+}
+
 } // namespace
 
 const std::vector<Example> &examples_of(const std::string &command) {
     static const std::vector<Example> none;
-    for (const auto *all : {&queues(), &jobs(), &observers()})
+    for (const auto *all : {&queues(), &jobs(), &observers(), &fleet()})
         if (const auto found = all->find(command); found != all->end())
             return found->second;
     return none;

@@ -8,6 +8,7 @@
 #include <csignal>
 
 #include "cli.hpp"
+#include "fleet.hpp"
 #include "loader/attachment/teardown.hpp"
 #include "loader/host/bpf_log.hpp"
 #include "loader/host/netns.hpp"
@@ -101,6 +102,14 @@ struct Run {
     }
     Result<bool> operator()(const ReceiveOptions &options) const {
         return printed(receive_updates(options, receive_watcher(global)));
+    }
+    Result<bool> operator()(PlanOptions options) const {
+        options.json = global.json;
+        return std::unexpected(become_fleet_program("olaf-plan", nlohmann::json(options).dump()));
+    }
+    Result<bool> operator()(AdmitOptions options) const {
+        options.json = global.json;
+        return std::unexpected(become_fleet_program("olaf-admit", nlohmann::json(options).dump()));
     }
 
   private:

@@ -20,6 +20,8 @@ struct Unit {
 };
 constexpr std::array rate_units{Unit{"bit", 1}, Unit{"kbit", 1e3}, Unit{"mbit", 1e6},
                                 Unit{"gbit", 1e9}, Unit{"tbit", 1e12}};
+constexpr std::array byte_units{Unit{"", 1}, Unit{"b", 1}, Unit{"kb", 1e3}, Unit{"mb", 1e6}, Unit{"gb", 1e9},
+                                Unit{"tb", 1e12}};
 constexpr std::array time_units{Unit{"ns", 1}, Unit{"us", 1e3}, Unit{"ms", 1e6}, Unit{"s", 1e9}};
 
 std::unexpected<Error> out_of_range(std::string_view text, std::string range) {
@@ -30,8 +32,8 @@ std::unexpected<Error> out_of_range(std::string_view text, std::string range) {
 /// "NUMBER UNIT" without the space; nothing for anything else, negatives and zero included.
 template <std::size_t N>
 std::optional<std::uint64_t> scaled(std::string_view text, const std::array<Unit, N> &units) {
-    const auto digits = text.find_first_not_of("0123456789.");
-    if (digits == 0 || digits == text.npos)
+    const auto digits = std::min(text.find_first_not_of("0123456789."), text.size());
+    if (digits == 0)
         return {};
     double number = 0;
     const auto [end, error] =
@@ -85,6 +87,13 @@ Result<std::uint64_t> parse_duration(std::string_view text) {
     if (!ns)
         return cannot_read("duration", text, "write 100us, 1ms or 1s");
     return *ns;
+}
+
+Result<std::uint64_t> parse_bytes(std::string_view text) {
+    const auto bytes = scaled(text, byte_units);
+    if (!bytes)
+        return cannot_read("size", text, "write bytes, or 40kb, 240mb, 1.5gb");
+    return *bytes;
 }
 
 Result<std::uint32_t> parse_count(std::string_view text, std::uint32_t least, std::uint32_t most) {

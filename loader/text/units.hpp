@@ -25,6 +25,9 @@ Result<Rate> parse_rate(std::string_view text);
 /// "100us", "1.5ms", "1s": nanoseconds.
 Result<std::uint64_t> parse_duration(std::string_view text);
 
+/// "1500", "40kb", "240mb", "1.5gb": bytes, in powers of 1,000.
+Result<std::uint64_t> parse_bytes(std::string_view text);
+
 /// "17"; "0x11" is refused.
 Result<std::uint32_t> parse_count(std::string_view text, std::uint32_t least, std::uint32_t most);
 

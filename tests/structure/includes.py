@@ -14,11 +14,12 @@ import sys
 BPF = ["", "packet", "way", "order", "slots", "age", "loss", "depart", "ack", "rounds"]
 LOADER = ["text", "host", "datapath", "card", "attachment", "observe", "traffic", "commands", "cli", "describe"]
 BELOW = {
+    "fleet": {"plan": ["plan"], "admit": ["plan", "admit"]},
     "bpf": {folder: BPF[:i + 1] for i, folder in enumerate(BPF)},
     "loader": {folder: LOADER[:i + 1] for i, folder in enumerate(LOADER)},
     "endpoints": {"wire": ["wire"], "async": ["wire", "async"], "rounds": ["wire", "rounds"], "include": []},
 }
-SOURCES = {"bpf": r"\.bpf\.h$", "loader": r"\.[ch]pp(\.in)?$", "endpoints": r"\.[ch]pp$"}
+SOURCES = {"fleet": r"\.[ch]pp$", "bpf": r"\.bpf\.h$", "loader": r"\.[ch]pp(\.in)?$", "endpoints": r"\.[ch]pp$"}
 INCLUDE = re.compile(r'^#include "([^"]+)"', re.MULTILINE)
 
 

@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "topology_file.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cmath>
+#include <fstream>
+#include <optional>
+#include <set>
+
+#include "olaf/try.hpp"
+
+namespace olaf::fleet {
+namespace {
+
+using Document = nlohmann::json;
+
+/// Reads the fields of one object, and says of each fault where in the document it is.
+class Fields {
+  public:
+    Fields(const std::string &given, std::string place, const Document &object)
+        : given(given), place(std::move(place)), object(object) {}
+
+    [[nodiscard]] std::unexpected<Error> fault(const std::string &field, const std::string &reason,
+                                               std::string hint) const {
+        return fail("read topology", given, 0, std::move(hint),
+                    place + (field.empty() ? "" : "." + field) + " " + reason);
+    }
+    /// That it is an object with these fields and no others.
+    Result<void> only(std::initializer_list<std::string_view> known) const {
+        if (!object.is_object())
+            return fault("", "is no object", "write {\"name\": …}");
+        for (const auto &[key, value] : object.items())
+            if (std::ranges::find(known, key) == known.end())
+                return fault(key, "is no field", fmt::format("there are {}", fmt::join(known, ", ")));
+        return {};
+    }
+    Result<std::string> text(const char *field, std::optional<std::string> otherwise = {}) const {
+        const auto found = object.find(field);
+        if (found == object.end() && otherwise)
+            return *otherwise;
+        if (found == object.end())
+            return fault(field, "is missing", "each has one");
+        if (!found->is_string() || found->get_ref<const std::string &>().empty())
+            return fault(field, "is no text", "write a name in quotes");
+        return found->get<std::string>();
+    }
+    Result<double> number(const char *field, double otherwise, bool zero, const char *unit) const {
+        const auto found = object.find(field);
+        if (found == object.end())
+            return otherwise;
+        if (!found->is_number())
+            return fault(field, "is " + found->dump() + ", no number",
+                         fmt::format("write {} without quotes", unit));
+        const auto value = found->get<double>();
+        if (value < 0)
+            return fault(field, "is " + found->dump() + ", below zero", fmt::format("write {}", unit));
+        if (value == 0 && !zero)
+            return fault(field, "is zero", fmt::format("write {} above 0", unit));
+        return value;
+    }
+    Result<std::uint64_t> whole(const char *field, std::uint64_t otherwise, const char *unit) const {
+        if (!object.contains(field))
+            return otherwise;
+        const auto value = OLAF_TRY(number(field, 0, true, unit));
+        if (value != std::floor(value) || value > 9e15)
+            return fault(field, "is " + object.at(field).dump() + ", no whole number below 9e15",
+                         fmt::format("write {}", unit));
+        return static_cast<std::uint64_t>(value);
+    }
+    Result<bool> yes(const char *field) const {
+        const auto found = object.find(field);
+        if (found == object.end())
+            return false;
+        if (!found->is_boolean())
+            return fault(field, "is " + found->dump(), "write true or false");
+        return found->get<bool>();
+    }
+
+  private:
+    const std::string &given;
+    std::string place;
+    const Document &object;
+};
+
+struct Reading {
+    Topology topology;
+    std::unordered_map<std::string, std::uint32_t> index;
+
+    Result<void> add(const Fields &fields, Machine machine) {
+        const auto at = static_cast<std::uint32_t>(topology.machines.size());
+        if (!index.emplace(machine.name, at).second)
+            return fields.fault("name", "is '" + machine.name + "', as another's",
+                                "give each switch and host a name of its own");
+        topology.machines.push_back(std::move(machine));
+        return {};
+    }
+    Result<std::uint32_t> machine(const Fields &fields, const char *field) const {
+        const auto name = OLAF_TRY(fields.text(field));
+        const auto found = index.find(name);
+        if (found == index.end())
+            return fields.fault(field, "is '" + name + "', and there is none of that name",
+                                "name a switch or a host of this file");
+        return found->second;
+    }
+
+    /// What switches and hosts have both.
+    static Result<Machine> common(const Fields &fields) {
+        Machine machine;
+        machine.name = OLAF_TRY(fields.text("name"));
+        machine.aggregates = OLAF_TRY(fields.yes("aggregates"));
+        machine.bandwidth_bps = OLAF_TRY(fields.number("bandwidth", unlimited, false, "bit/s"));
+        machine.latency_ns = OLAF_TRY(fields.whole("latency", 0, "nanoseconds"));
+        machine.memory = OLAF_TRY(fields.whole("memory", no_limit, "bytes"));
+        machine.memory_free = OLAF_TRY(fields.whole("memory_free", machine.memory, "bytes"));
+        if (machine.memory_free > machine.memory)
+            return fields.fault("memory_free", "is above memory", "write what of it is free");
+        machine.max_lanes = OLAF_TRY(fields.whole("max_lanes", no_limit, "lanes of 8 bytes"));
+        machine.slots = OLAF_TRY(fields.whole("slots", no_limit, "round slots"));
+        machine.jobs = OLAF_TRY(fields.whole("jobs", no_limit, "places for jobs"));
+        machine.address = OLAF_TRY(fields.text("address", std::string()));
+        return machine;
+    }
+    Result<void> add_switch(const Fields &fields) {
+        OLAF_TRY(fields.only({"name", "aggregates", "memory", "memory_free", "bandwidth", "latency",
+                              "max_lanes", "slots", "jobs", "address"}));
+        return add(fields, OLAF_TRY(common(fields)));
+    }
+    Result<void> add_host(const Fields &fields) {
+        OLAF_TRY(fields.only({"name", "at", "workers", "aggregates", "cores_idle", "core_rate",
+                              "bandwidth", "latency", "memory", "memory_free", "round_ns", "site",
+                              "address", "max_lanes", "slots", "jobs"}));
+        auto machine = OLAF_TRY(common(fields));
+        machine.is_host = true;
+        machine.at = OLAF_TRY(this->machine(fields, "at"));
+        if (topology.machines[machine.at].is_host)
+            return fields.fault("at", "is a host", "name the switch that it hangs on");
+        const auto workers = OLAF_TRY(fields.whole("workers", 0, "how many processes"));
+        if (workers > 1'000'000)
+            return fields.fault("workers", "is above 1,000,000", "write how many processes");
+        machine.workers = static_cast<std::uint32_t>(workers);
+        machine.cores_idle = OLAF_TRY(fields.number("cores_idle", unlimited, true, "how many cores"));
+        machine.core_rate_bps = OLAF_TRY(fields.number("core_rate", 1e10, false, "bit/s"));
+        machine.round_ns = OLAF_TRY(fields.whole("round_ns", 0, "nanoseconds"));
+        machine.site = OLAF_TRY(fields.text("site", topology.machines[machine.at].name));
+        return add(fields, std::move(machine));
+    }
+    Result<void> add_link(const Fields &fields) {
+        OLAF_TRY(fields.only({"a", "b", "bandwidth", "latency"}));
+        Link link;
+        link.a = OLAF_TRY(machine(fields, "a"));
+        link.b = OLAF_TRY(machine(fields, "b"));
+        link.bandwidth_bps = OLAF_TRY(fields.number("bandwidth", unlimited, false, "bit/s"));
+        link.latency_ns = OLAF_TRY(fields.whole("latency", 0, "nanoseconds"));
+        const auto &a = topology.machines[link.a], &b = topology.machines[link.b];
+        if (link.a == link.b)
+            return fields.fault("b", "is '" + b.name + "', as a", "a link joins two machines");
+        if ((a.is_host && a.at == link.b) || (b.is_host && b.at == link.a))
+            return fields.fault("", fmt::format("joins {} and {}, as \"at\" does", a.name, b.name),
+                                "leave it out");
+        if (!joined.emplace(std::min(link.a, link.b), std::max(link.a, link.b)).second)
+            return fields.fault("", fmt::format("joins {} and {}, as another does", a.name, b.name),
+                                "write one link with the sum of their bandwidths");
+        topology.links.push_back(link);
+        return {};
+    }
+    std::set<std::pair<std::uint32_t, std::uint32_t>> joined;
+};
+
+} // namespace
+
+Result<Topology> topology_of(const Document &document, const std::string &given) {
+    Reading reading;
+    reading.topology.given = given;
+    const Fields whole(given, "the document", document);
+    OLAF_TRY(whole.only({"switches", "hosts", "links"}));
+    for (const auto *part : {"switches", "hosts", "links"}) {
+        const auto found = document.find(part);
+        if (found == document.end())
+            continue;
+        if (!found->is_array())
+            return fail("read topology", given, 0, "write [{…}, …]", std::string(part) + " is no list");
+        for (std::size_t i = 0; i < found->size(); ++i) {
+            const Fields fields(given, fmt::format("{}[{}]", part, i), (*found)[i]);
+            if (part == std::string_view("switches"))
+                OLAF_TRY(reading.add_switch(fields));
+            else if (part == std::string_view("hosts"))
+                OLAF_TRY(reading.add_host(fields));
+            else
+                OLAF_TRY(reading.add_link(fields));
+        }
+        if (part == std::string_view("switches"))
+            reading.topology.switches = reading.topology.machines.size();
+    }
+    OLAF_TRY(require_connected(reading.topology));
+    return std::move(reading.topology);
+}
+
+Result<Topology> read_topology(const std::string &given, std::uint64_t workers,
+                               std::uint64_t seed) {
+    if (is_generator(given))
+        return generate(given, workers, seed);
+    std::ifstream file(given);
+    if (!file)
+        return fail("read topology", given, errno,
+                    "give a file, or leaf-spine:… or fat-tree:…; man olaf-plan has both");
+    if (workers != 0)
+        return fail("read topology", given, 0, "leave --workers out",
+                    "a file says itself where workers are");
+    Document document;
+    try {
+        document = Document::parse(file);
+    } catch (const Document::exception &error) {
+        // "[json.exception.parse_error.101] parse error at line 3, column 7: …"
+        const std::string text = error.what();
+        const auto behind = text.find("] ");
+        return fail("read topology", given, 0, "mend the JSON there",
+                    behind == std::string::npos ? text : text.substr(behind + 2));
+    }
+    return topology_of(document, given);
+}
+
+nlohmann::ordered_json topology_json(const Topology &topology) {
+    nlohmann::ordered_json document{{"switches", nlohmann::ordered_json::array()},
+                                    {"hosts", nlohmann::ordered_json::array()},
+                                    {"links", nlohmann::ordered_json::array()}};
+    const auto number = [](double value) -> nlohmann::ordered_json {
+        if (value == std::floor(value) && value < 9e15)
+            return static_cast<std::uint64_t>(value);
+        return value;
+    };
+    for (const auto &machine : topology.machines) {
+        nlohmann::ordered_json one{{"name", machine.name}};
+        if (machine.is_host) {
+            one["at"] = topology.machines[machine.at].name;
+            one["workers"] = machine.workers;
+        }
+        one["aggregates"] = machine.aggregates;
+        if (machine.bandwidth_bps != unlimited)
+            one["bandwidth"] = number(machine.bandwidth_bps);
+        if (machine.latency_ns != 0)
+            one["latency"] = machine.latency_ns;
+        if (machine.memory != no_limit)
+            one["memory"] = machine.memory;
+        if (machine.memory_free != machine.memory)
+            one["memory_free"] = machine.memory_free;
+        for (const auto &[field, value] :
+             {std::pair{"max_lanes", machine.max_lanes}, {"slots", machine.slots}, {"jobs", machine.jobs}})
+            if (value != no_limit)
+                one[field] = value;
+        if (!machine.address.empty())
+            one["address"] = machine.address;
+        if (machine.is_host) {
+            if (machine.cores_idle != unlimited)
+                one["cores_idle"] = number(machine.cores_idle);
+            if (machine.core_rate_bps != 1e10)
+                one["core_rate"] = number(machine.core_rate_bps);
+            if (machine.round_ns != 0)
+                one["round_ns"] = machine.round_ns;
+            if (machine.site != topology.machines[machine.at].name)
+                one["site"] = machine.site;
+        }
+        document[machine.is_host ? "hosts" : "switches"].push_back(std::move(one));
+    }
+    for (const auto &link : topology.links) {
+        nlohmann::ordered_json one{{"a", topology.machines[link.a].name},
+                                   {"b", topology.machines[link.b].name}};
+        if (link.bandwidth_bps != unlimited)
+            one["bandwidth"] = number(link.bandwidth_bps);
+        if (link.latency_ns != 0)
+            one["latency"] = link.latency_ns;
+        document["links"].push_back(std::move(one));
+    }
+    return document;
+}
+
+} // namespace olaf::fleet
