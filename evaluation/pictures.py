@@ -30,7 +30,7 @@ COLOURS = {"fifo": "#D55E00", "olaf": "#0072B2", "olaf, auto": "#56B4E9", "olaf,
            "a step a message": "#A0307F", "answers to the sender": "#D8A6C8", "reward filter": "#4D4D99",
            "gated rule": "#5FA8A0", "the paper's rule": "#999933",
            "parameter server": "#AA4499", "ring": "#EECC66", "rounds": "#004488",
-           "here": "#0072B2", "the paper": "#BBBBBB",
+           "here": "#1565A9", "the paper": "#BBBBBB",
            "i32x2": "#332288", "i16x4": "#117733", "i16x4, feedback": "#DDCC77", "i16x4, stochastic": "#CC6677"}
 # Of those that are lines with points: a grey print tells them apart, too.
 MARKERS = {"fifo": "o", "olaf": "s", "olaf, auto": "D", "olaf, 16 bits": "^", "xagg": "v",
