@@ -35,8 +35,11 @@ Apart furthest(const Setting &setting) {
                 continue;
             const auto apart = less(most_peak_ns(setting, a), least_peak_ns(setting, b));
             if (apart > found.most_ns)
-                found = {.above = a, .below = b, .most_ns = apart,
-                         .always = less(least_peak_ns(setting, a), most_peak_ns(setting, b)) > setting.objective.most_ns};
+                found = {.above = a,
+                         .below = b,
+                         .most_ns = apart,
+                         .always = less(least_peak_ns(setting, a), most_peak_ns(setting, b)) >
+                                   setting.objective.most_ns};
         }
     return found;
 }
@@ -52,7 +55,8 @@ std::size_t oldest(const Setting &setting) {
 
 /// What the closed bound is about: a peak, or how far apart two are.
 std::uint64_t bound_of(const Setting &setting) {
-    return setting.objective.kind == Kind::fairness ? furthest(setting).most_ns : most_peak_ns(setting, oldest(setting));
+    return setting.objective.kind == Kind::fairness ? furthest(setting).most_ns
+                                                    : most_peak_ns(setting, oldest(setting));
 }
 
 bool admitted_by_bound(const Setting &setting) {
@@ -81,7 +85,8 @@ Nearest nearest(const Setting &setting) {
         return found;
     }
     // The interval of the cluster whose peaks are too high: no longer than this.
-    const auto slow = setting.objective.kind == Kind::fairness ? furthest(setting).above : oldest(setting);
+    const auto slow =
+        setting.objective.kind == Kind::fairness ? furthest(setting).above : oldest(setting);
     found.cluster = setting.clusters[slow].id;
     auto tried = setting;
     const auto fits = [&](std::uint64_t interval) {
@@ -89,8 +94,8 @@ Nearest nearest(const Setting &setting) {
         return admitted_by_bound(tried);
     };
     auto low = setting.clusters[slow].jitter_ns + 1, high = setting.clusters[slow].interval_ns;
-    // Of fairness too short an interval is as bad as too long a one: the longest that fits lies where
-    // the sum of both spans is halved, if anywhere.
+    // Of fairness too short an interval is as bad as too long a one: the longest that fits lies
+    // where the sum of both spans is halved, if anywhere.
     const auto excess = less(bound_of(setting), setting.objective.most_ns);
     const auto wanted = less(setting.clusters[slow].interval_ns, excess);
     if (wanted >= low && wanted <= high && fits(wanted))
@@ -110,14 +115,18 @@ Nearest nearest(const Setting &setting) {
 }
 
 /// Every cluster at its own interval, long enough for means: a run of which a rejection is certain.
+/// A cluster with much the shortest interval ends early: else its updates would have no end.
 Counterexample plain_run(const Setting &setting) {
+    constexpr std::size_t most_updates = 1000; // of a cluster
     Counterexample found;
     std::uint64_t longest = 0;
     for (const auto &cluster : setting.clusters)
         longest = std::max(longest, cluster.interval_ns);
     for (std::size_t c = 0; c < setting.clusters.size(); ++c)
-        for (std::uint64_t at = c; at < 6 * longest; at += setting.clusters[c].interval_ns)
+        for (std::uint64_t at = c, count = 0; at < 6 * longest && count < most_updates; ++count) {
             found.arrivals.push_back({c, at});
+            at += setting.clusters[c].interval_ns;
+        }
     std::ranges::stable_sort(found.arrivals, {}, &Arrival::at_ns);
     found.outcome = simulate(setting, found.arrivals);
     return found;
@@ -129,9 +138,12 @@ std::string name(const Setting &setting, std::size_t cluster) {
 
 std::string objective_text(const Objective &objective) {
     switch (objective.kind) {
-    case Kind::peak: return "peak<=" + exact_duration_text(objective.most_ns);
-    case Kind::fairness: return "fairness<=" + exact_duration_text(objective.most_ns);
-    case Kind::loss: break;
+    case Kind::peak:
+        return "peak<=" + exact_duration_text(objective.most_ns);
+    case Kind::fairness:
+        return "fairness<=" + exact_duration_text(objective.most_ns);
+    case Kind::loss:
+        break;
     }
     return "loss=0";
 }
@@ -151,18 +163,22 @@ void decide(const Setting &setting, std::uint64_t seed, Clock::time_point until,
             verdict.terms = most_terms(setting, oldest(setting));
         else if (setting.clusters.size() > 1) {
             const auto apart = furthest(setting);
-            verdict.terms = {{fmt::format("{}: its peaks, at most", name(setting, apart.above)), most_peak_ns(setting, apart.above)},
-                             {fmt::format("{}: its peaks, at least", name(setting, apart.below)), least_peak_ns(setting, apart.below)}};
+            verdict.terms = {{fmt::format("{}: its peaks, at most", name(setting, apart.above)),
+                              most_peak_ns(setting, apart.above)},
+                             {fmt::format("{}: its peaks, at least", name(setting, apart.below)),
+                              least_peak_ns(setting, apart.below)}};
         }
     }
     if (admitted_by_bound(setting)) {
         verdict.kind = Verdict::Kind::admitted;
-        verdict.why = objective.kind == Kind::loss ? "each queue has a place for every cluster and segment"
-                                                   : "the closed bound is within the objective";
+        verdict.why = objective.kind == Kind::loss
+                          ? "each queue has a place for every cluster and segment"
+                          : "the closed bound is within the objective";
         return;
     }
     if (objective.kind == Kind::fairness && setting.never_full() && furthest(setting).always)
-        return reject(setting, verdict, plain_run(setting), "every run breaks it: the spans of their peaks are too far apart");
+        return reject(setting, verdict, plain_run(setting),
+                      "every run breaks it: the spans of their peaks are too far apart");
     // A third of the time for the search: what it can find it finds soon.
     const auto now = Clock::now();
     if (auto found = search(setting, seed, now + (until - now) / 3))
@@ -170,7 +186,8 @@ void decide(const Setting &setting, std::uint64_t seed, Clock::time_point until,
     switch (prove(setting, until)) {
     case Proof::holds:
         verdict.kind = Verdict::Kind::admitted;
-        verdict.why = "the closed bound is above the objective, but Z3 proves that no run breaks it";
+        verdict.why =
+            "the closed bound is above the objective, but Z3 proves that no run breaks it";
         return;
     case Proof::may_break:
         if (auto found = refute(setting, until))
@@ -194,7 +211,9 @@ Verdict admit(const Setting &setting, std::uint64_t seed, std::uint64_t time_lim
 
 nlohmann::ordered_json verdict_json(const Setting &setting, const Verdict &verdict) {
     using Json = nlohmann::ordered_json;
-    const auto or_null = [](const std::optional<std::uint64_t> &value) { return value ? Json(*value) : Json(); };
+    const auto or_null = [](const std::optional<std::uint64_t> &value) {
+        return value ? Json(*value) : Json();
+    };
     constexpr const char *words[] = {"admitted", "rejected", "unknown"};
     Json terms = Json::array(), arrivals = Json::array();
     for (const auto &term : verdict.terms)
@@ -202,7 +221,8 @@ nlohmann::ordered_json verdict_json(const Setting &setting, const Verdict &verdi
     Json peak, nearest;
     if (verdict.against) {
         for (const auto &arrival : verdict.against->arrivals)
-            arrivals.push_back({{"cluster", setting.clusters[arrival.cluster].id}, {"at_ns", arrival.at_ns}});
+            arrivals.push_back(
+                {{"cluster", setting.clusters[arrival.cluster].id}, {"at_ns", arrival.at_ns}});
         peak = verdict.against->outcome.figure(setting);
         nearest = {{"interval_ns", or_null(verdict.nearest.interval_ns)},
                    {"rate_bps", or_null(verdict.nearest.rate_bps)},
@@ -230,19 +250,25 @@ std::string verdict_text(const Setting &setting, const Verdict &verdict) {
     if (!verdict.against)
         return text;
     const auto figure = verdict.against->outcome.figure(setting);
-    text += fmt::format("\nthe run reaches {}:\n", setting.objective.kind == Kind::loss ? fmt::format("{} lost", figure) : duration_text(figure));
+    text += fmt::format("\nthe run reaches {}:\n", setting.objective.kind == Kind::loss
+                                                       ? fmt::format("{} lost", figure)
+                                                       : duration_text(figure));
     constexpr std::size_t most_shown = 30;
     const auto &arrivals = verdict.against->arrivals;
     for (std::size_t i = 0; i < arrivals.size() && i < most_shown; ++i)
-        text += fmt::format("  {:>12}  cluster {}\n", exact_duration_text(std::max<std::uint64_t>(arrivals[i].at_ns, 1)), setting.clusters[arrivals[i].cluster].id);
+        text += fmt::format("  {:>12}  cluster {}\n",
+                            exact_duration_text(std::max<std::uint64_t>(arrivals[i].at_ns, 1)),
+                            setting.clusters[arrivals[i].cluster].id);
     if (arrivals.size() > most_shown)
         text += fmt::format("  … {} more; --json has all\n", arrivals.size() - most_shown);
     text += "\n";
     const auto &nearest = verdict.nearest;
     if (nearest.interval_ns)
-        text += fmt::format("would be admitted: cluster {} every {}\n", nearest.cluster, duration_text(*nearest.interval_ns));
+        text += fmt::format("would be admitted: cluster {} every {}\n", nearest.cluster,
+                            duration_text(*nearest.interval_ns));
     if (nearest.rate_bps)
-        text += fmt::format("would be admitted: the slowest hop at {}, others as much faster\n", rate_text(*nearest.rate_bps));
+        text += fmt::format("would be admitted: the slowest hop at {}, others as much faster\n",
+                            rate_text(*nearest.rate_bps));
     if (nearest.places)
         text += fmt::format("would be admitted: {} places\n", *nearest.places);
     if (!nearest.interval_ns && !nearest.rate_bps && !nearest.places)

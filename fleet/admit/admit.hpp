@@ -20,11 +20,11 @@ struct Nearest {
 
 struct Verdict {
     enum class Kind { admitted, rejected, unknown } kind = Kind::unknown;
-    std::string why;                        ///< in words
-    std::optional<std::uint64_t> bound_ns;  ///< nothing where a queue can be full
-    std::vector<Term> terms;                ///< of the bound
-    std::optional<Counterexample> against;  ///< of a rejection
-    Nearest nearest;                        ///< of a rejection
+    std::string why;                       ///< in words
+    std::optional<std::uint64_t> bound_ns; ///< nothing where a queue can be full
+    std::vector<Term> terms;               ///< of the bound
+    std::optional<Counterexample> against; ///< of a rejection
+    Nearest nearest;                       ///< of a rejection
     double seconds = 0;
 };
 

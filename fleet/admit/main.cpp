@@ -21,6 +21,7 @@ int main(int argc, char **argv) {
         return unreadable;
     }
     const auto verdict = admit(*setting, options.seed, options.time_limit_ns);
-    fmt::print("{}", options.json ? json_text(verdict_json(*setting, verdict)) + "\n" : verdict_text(*setting, verdict));
+    fmt::print("{}", options.json ? json_text(verdict_json(*setting, verdict)) + "\n"
+                                  : verdict_text(*setting, verdict));
     return statuses[static_cast<std::size_t>(verdict.kind)];
 }

@@ -46,7 +46,11 @@ Result<Setting> setting_of(const AdmitOptions &options) {
     // What a segment's UDP payload has room for, in lanes.
     const auto most_lanes = (options.mtu - ip - udp - sizeof(olaf_header)) / 8;
     for (const auto &given : options.clusters) {
-        Cluster cluster{.id = given.id, .interval_ns = given.interval_ns, .jitter_ns = given.jitter_ns, .frames = {}, .hops = {}};
+        Cluster cluster{.id = given.id,
+                        .interval_ns = given.interval_ns,
+                        .jitter_ns = given.jitter_ns,
+                        .frames = {},
+                        .hops = {}};
         const auto name = fmt::format("cluster {}", given.id);
         if (std::ranges::find(setting.clusters, given.id, &Cluster::id) != setting.clusters.end())
             return refuse(name, "it is given twice", "give each cluster once");
@@ -58,17 +62,25 @@ Result<Setting> setting_of(const AdmitOptions &options) {
             lanes -= taken;
         }
         if (cluster.frames.size() > 1000)
-            return refuse(name, fmt::format("an update of it has {} segments", cluster.frames.size()), "give at most 1000, or a larger --mtu");
+            return refuse(name,
+                          fmt::format("an update of it has {} segments", cluster.frames.size()),
+                          "give at most 1000, or a larger --mtu");
         setting.clusters.push_back(std::move(cluster));
     }
     for (std::size_t h = 0; h < options.hops.size(); ++h) {
         const auto &given = options.hops[h];
-        Hop hop{.clusters = {}, .rate_bps = given.rate_bps, .places = given.places, .delay_ns = given.delay_ns};
+        Hop hop{.clusters = {},
+                .rate_bps = given.rate_bps,
+                .places = given.places,
+                .delay_ns = given.delay_ns};
         for (const auto id : given.ids)
             if (std::ranges::find(setting.clusters, id, &Cluster::id) == setting.clusters.end())
-                return refuse(fmt::format("hop {}", h + 1), fmt::format("there is no cluster {}", id), "name it with --cluster too");
+                return refuse(fmt::format("hop {}", h + 1),
+                              fmt::format("there is no cluster {}", id),
+                              "name it with --cluster too");
         for (std::size_t c = 0; c < setting.clusters.size(); ++c)
-            if (given.ids.empty() || std::ranges::find(given.ids, setting.clusters[c].id) != given.ids.end()) {
+            if (given.ids.empty() ||
+                std::ranges::find(given.ids, setting.clusters[c].id) != given.ids.end()) {
                 hop.clusters.push_back(c);
                 setting.clusters[c].hops.push_back(h);
             }
@@ -78,7 +90,8 @@ Result<Setting> setting_of(const AdmitOptions &options) {
     }
     for (const auto &cluster : setting.clusters)
         if (cluster.hops.empty())
-            return refuse(fmt::format("cluster {}", cluster.id), "it passes no hop", "name it in one of --hop, or give one without IDS");
+            return refuse(fmt::format("cluster {}", cluster.id), "it passes no hop",
+                          "name it in one of --hop, or give one without IDS");
     setting.objective.most_ns = options.objective.most_ns;
     setting.objective.kind = options.objective.kind == "peak"       ? Objective::Kind::peak
                              : options.objective.kind == "fairness" ? Objective::Kind::fairness
@@ -97,7 +110,8 @@ std::vector<Term> most_terms(const Setting &setting, std::size_t cluster) {
                                      duration_text(setting.longest_service_ns(hop))),
                          (entries + 1) * setting.longest_service_ns(hop)});
         if (setting.hops[hop].delay_ns > 0)
-            terms.push_back({fmt::format("hop {}: its drain", hop + 1), setting.hops[hop].delay_ns});
+            terms.push_back(
+                {fmt::format("hop {}: its drain", hop + 1), setting.hops[hop].delay_ns});
     }
     return terms;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Clusters that send at known intervals, the queues that their updates pass, and what is asked of their
-// Age-of-Model. The OLAF paper's section 6 asks it by SMT; docs/fleet.md says what of its formulas holds.
+// Clusters that send at known intervals, the queues that their updates pass, and what is asked of
+// their Age-of-Model. The OLAF paper's section 6 asks it by SMT; docs/fleet.md says what of its
+// formulas holds.
 #pragma once
 
 #include <cstdint>

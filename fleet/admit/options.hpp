@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What `olaf admit` was asked. `olaf` reads the command line and hands this on as JSON to the program
-// olaf-admit, which alone needs Z3.
+// What `olaf admit` was asked. `olaf` reads the command line and hands this on as JSON to the
+// program olaf-admit, which alone needs Z3.
 #pragma once
 
 #include <cstdint>
@@ -42,6 +42,7 @@ struct AdmitOptions {
     std::uint64_t time_limit_ns = 10'000'000'000;
     bool json = false;
 };
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(AdmitOptions, clusters, hops, objective, mtu, seed, time_limit_ns, json)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(AdmitOptions, clusters, hops, objective, mtu, seed,
+                                   time_limit_ns, json)
 
 } // namespace olaf

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The model of the OLAF paper's appendix 12.2, corrected: as printed it has no solution as soon as an
-// update is replaced. Times are real numbers of nanoseconds, conditions linear: QF_LRA.
+// The model of the OLAF paper's appendix 12.2, corrected: as printed it has no solution as soon as
+// an update is replaced. Times are real numbers of nanoseconds, conditions linear: QF_LRA.
 #include "proof.hpp"
 
 #include <z3++.h>
@@ -16,7 +16,8 @@ constexpr std::size_t most_clusters = 3, most_arrivals = 40;
 bool within_reach(const Setting &setting) {
     return setting.objective.kind == Objective::Kind::peak && setting.hops.size() == 1 &&
            setting.clusters.size() <= most_clusters && setting.never_full() &&
-           std::ranges::all_of(setting.clusters, [](const Cluster &one) { return one.frames.size() == 1; });
+           std::ranges::all_of(setting.clusters,
+                               [](const Cluster &one) { return one.frames.size() == 1; });
 }
 
 /// One queue that serves in the order in which entries were opened.
@@ -30,7 +31,9 @@ class Queue {
         z3::expr opened;   ///< orders entries; from time 0 on it is a time
         z3::expr departed; ///< when it has been sent
         std::uint64_t service_ns;
-        [[nodiscard]] z3::expr started() const { return departed - departed.ctx().real_val(service_ns); }
+        [[nodiscard]] z3::expr started() const {
+            return departed - departed.ctx().real_val(service_ns);
+        }
     };
 
     z3::expr real(const std::string &name) { return context.real_const(name.c_str()); }
@@ -39,14 +42,15 @@ class Queue {
         return setting.service_ns(0, setting.clusters[cluster].frames.front());
     }
     /// An entry that no condition binds yet.
-    std::size_t add(const std::string &name, std::size_t cluster, const z3::expr &there, const z3::expr &opened) {
+    std::size_t add(const std::string &name, std::size_t cluster, const z3::expr &there,
+                    const z3::expr &opened) {
         entries.push_back({there, opened, real("departed " + name), service_ns(cluster)});
         return entries.size() - 1;
     }
     Entry &operator[](std::size_t i) { return entries[i]; }
 
-    /// Each that exists starts once it is opened and all before it are sent, and no later. busy: until
-    /// when the queue was sending something that isn't among them.
+    /// Each that exists starts once it is opened and all before it are sent, and no later. busy:
+    /// until when the queue was sending something that isn't among them.
     void bind(const z3::expr &busy) {
         const auto zero = ns(0);
         for (std::size_t i = 0; i < entries.size(); ++i) {
@@ -61,7 +65,8 @@ class Queue {
                     holds = holds && z3::implies(ahead, start >= entries[j].departed);
                     at_once = at_once || (ahead && start == entries[j].departed);
                     // Arrivals differ, by as much as a rounding to nanoseconds can't undo.
-                    solver.add(entries[j].opened - entry.opened >= ns(2) || entry.opened - entries[j].opened >= ns(2));
+                    solver.add(entries[j].opened - entry.opened >= ns(2) ||
+                               entry.opened - entries[j].opened >= ns(2));
                 }
             solver.add(z3::implies(entry.there, holds && at_once));
         }
@@ -69,7 +74,8 @@ class Queue {
     /// The gap between two arrivals of a cluster.
     void gap(std::size_t cluster, const z3::expr &from, const z3::expr &to) {
         const auto &of = setting.clusters[cluster];
-        solver.add(to - from >= ns(of.interval_ns - of.jitter_ns) && to - from <= ns(of.interval_ns + of.jitter_ns));
+        solver.add(to - from >= ns(of.interval_ns - of.jitter_ns) &&
+                   to - from <= ns(of.interval_ns + of.jitter_ns));
     }
 
   private:
@@ -80,7 +86,9 @@ class Queue {
 };
 
 unsigned milliseconds_left(std::chrono::steady_clock::time_point until) {
-    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(until - std::chrono::steady_clock::now()).count();
+    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
+                          until - std::chrono::steady_clock::now())
+                          .count();
     return static_cast<unsigned>(std::clamp<std::int64_t>(left, 1, 1'000'000'000));
 }
 
@@ -92,9 +100,11 @@ std::optional<std::uint64_t> bound_ns(const Setting &setting) {
     return setting.objective.most_ns - delay;
 }
 
-/// Of one cluster, from any state of the queue. Time 0 is when the newest update of the last message
-/// was generated; the next message, opened by the next update, is to depart above the bound.
-Proof prove_one(const Setting &setting, std::size_t target, std::uint64_t bound, std::chrono::steady_clock::time_point until) {
+/// Of one cluster, from any state of the queue. Time 0 is when the newest update of the last
+/// message was generated; the next message, opened by the next update, is to depart above the
+/// bound.
+Proof prove_one(const Setting &setting, std::size_t target, std::uint64_t bound,
+                std::chrono::steady_clock::time_point until) {
     z3::context context;
     z3::solver solver(context, "QF_LRA");
     solver.set("timeout", milliseconds_left(until));
@@ -114,7 +124,8 @@ Proof prove_one(const Setting &setting, std::size_t target, std::uint64_t bound,
         if (other == target)
             continue;
         const auto &of = setting.clusters[other];
-        const auto count = (mine.interval_ns + mine.jitter_ns) / (of.interval_ns - of.jitter_ns) + 1;
+        const auto count =
+            (mine.interval_ns + mine.jitter_ns) / (of.interval_ns - of.jitter_ns) + 1;
         if (count > most_arrivals)
             return Proof::out_of_reach;
         const auto name = std::to_string(other);
@@ -144,9 +155,12 @@ Proof prove_one(const Setting &setting, std::size_t target, std::uint64_t bound,
     queue.bind(busy);
     solver.add(queue[next].departed > queue.ns(bound));
     switch (solver.check()) {
-    case z3::unsat: return Proof::holds;
-    case z3::sat: return Proof::may_break;
-    default: return Proof::out_of_reach;
+    case z3::unsat:
+        return Proof::holds;
+    case z3::sat:
+        return Proof::may_break;
+    default:
+        return Proof::out_of_reach;
     }
 }
 
@@ -164,12 +178,14 @@ Proof prove(const Setting &setting, std::chrono::steady_clock::time_point until)
     if (!bound)
         return Proof::may_break;
     auto found = Proof::holds;
-    for (std::size_t target = 0; target < setting.clusters.size() && found == Proof::holds; ++target)
+    for (std::size_t target = 0; target < setting.clusters.size() && found == Proof::holds;
+         ++target)
         found = prove_one(setting, target, *bound, until);
     return found;
 }
 
-std::optional<Counterexample> refute(const Setting &setting, std::chrono::steady_clock::time_point until) {
+std::optional<Counterexample> refute(const Setting &setting,
+                                     std::chrono::steady_clock::time_point until) {
     const auto bound = bound_ns(setting);
     if (!within_reach(setting) || !bound)
         return {};
@@ -187,7 +203,8 @@ std::optional<Counterexample> refute(const Setting &setting, std::chrono::steady
                 const auto name = std::to_string(cluster) + " " + std::to_string(i);
                 const auto next = queue.real("arrival " + name);
                 if (i == 0)
-                    solver.add(next >= queue.ns(2) && next <= queue.ns(of.interval_ns + of.jitter_ns));
+                    solver.add(next >= queue.ns(2) &&
+                               next <= queue.ns(of.interval_ns + of.jitter_ns));
                 else
                     queue.gap(cluster, arrived, next);
                 const auto opens = context.bool_const(("opens " + name).c_str());
@@ -195,7 +212,8 @@ std::optional<Counterexample> refute(const Setting &setting, std::chrono::steady
                 const auto entry = queue.add(name, cluster, opens, next);
                 // The age just before it is delivered: since its predecessor's newest update.
                 if (i > 0)
-                    breaks = breaks || (opens && queue[entry].departed - arrived > queue.ns(*bound + 4));
+                    breaks =
+                        breaks || (opens && queue[entry].departed - arrived > queue.ns(*bound + 4));
                 folds_until = z3::ite(opens, queue[entry].started(), folds_until);
                 arrived = next;
                 arrivals.emplace_back(cluster, next);

@@ -17,6 +17,7 @@ enum class Proof {
 Proof prove(const Setting &setting, std::chrono::steady_clock::time_point until);
 
 /// Arrivals, from an empty queue on, that break it; simulated before they are returned.
-std::optional<Counterexample> refute(const Setting &setting, std::chrono::steady_clock::time_point until);
+std::optional<Counterexample> refute(const Setting &setting,
+                                     std::chrono::steady_clock::time_point until);
 
 } // namespace olaf::fleet

@@ -99,7 +99,8 @@ class Simulation {
         if (!queue.busy)
             return send(event, event.at_ns);
         const auto same = std::ranges::find_if(queue.waiting, [&](const Event &one) {
-            return one.entry.cluster == event.entry.cluster && one.entry.segment == event.entry.segment;
+            return one.entry.cluster == event.entry.cluster &&
+                   one.entry.segment == event.entry.segment;
         });
         if (same != queue.waiting.end())
             same->entry.generated_ns = std::max(same->entry.generated_ns, event.entry.generated_ns);
@@ -131,7 +132,8 @@ class Simulation {
     void delivered(const Event &event) {
         auto &of = newest[event.entry.cluster];
         const auto before = *std::ranges::min_element(of);
-        of[event.entry.segment] = std::max(of[event.entry.segment], std::optional(event.entry.generated_ns));
+        of[event.entry.segment] =
+            std::max(of[event.entry.segment], std::optional(event.entry.generated_ns));
         const auto after = *std::ranges::min_element(of);
         if (!before || after == before)
             return;
@@ -144,7 +146,8 @@ class Simulation {
 
     const Setting &setting;
     std::vector<Queue> queues;
-    std::vector<std::vector<std::optional<std::uint64_t>>> newest; ///< of each cluster's segments, at the server
+    std::vector<std::vector<std::optional<std::uint64_t>>>
+        newest; ///< of each cluster's segments, at the server
     std::vector<std::uint64_t> peaks;
     std::priority_queue<Event, std::vector<Event>, std::greater<>> events;
     std::uint64_t next_number = 0;
@@ -181,7 +184,8 @@ class Search {
         do {
             auto draft = drawn();
             auto best = looked_at(draft);
-            for (std::size_t without = 0; without < patience && std::chrono::steady_clock::now() < until; ++without) {
+            for (std::size_t without = 0;
+                 without < patience && std::chrono::steady_clock::now() < until; ++without) {
                 if (best.outcome.breaks(setting))
                     return best;
                 auto other = draft;
@@ -201,8 +205,8 @@ class Search {
     }
 
   private:
-    static constexpr std::size_t patience = 60;      ///< changes in vain before another draft is drawn
-    static constexpr std::uint64_t intervals = 6;    ///< of the slowest cluster, that a run lasts
+    static constexpr std::size_t patience = 60;   ///< changes in vain before another draft is drawn
+    static constexpr std::uint64_t intervals = 6; ///< of the slowest cluster, that a run lasts
 
     Counterexample looked_at(const Draft &draft) {
         auto arrivals = draft.arrivals();
@@ -210,14 +214,20 @@ class Search {
         auto outcome = simulate(setting, arrivals);
         return {std::move(arrivals), std::move(outcome)};
     }
-    std::uint64_t between(std::uint64_t least, std::uint64_t most) { return least + random.below(most - least + 1); }
+    std::uint64_t between(std::uint64_t least, std::uint64_t most) {
+        return least + random.below(most - least + 1);
+    }
     /// A gap: the shortest or the longest more often than not, since what is worst lies there.
     std::uint64_t gap(const Cluster &cluster) {
-        const auto least = cluster.interval_ns - cluster.jitter_ns, most = cluster.interval_ns + cluster.jitter_ns;
+        const auto least = cluster.interval_ns - cluster.jitter_ns,
+                   most = cluster.interval_ns + cluster.jitter_ns;
         switch (random.below(3)) {
-        case 0: return least;
-        case 1: return most;
-        default: return between(least, most);
+        case 0:
+            return least;
+        case 1:
+            return most;
+        default:
+            return between(least, most);
         }
     }
     Draft drawn() {
@@ -226,7 +236,8 @@ class Search {
         for (const auto &cluster : setting.clusters) {
             draft.first_ns.push_back(between(0, together ? busy_ns : longest_ns));
             auto &gaps = draft.gaps_ns.emplace_back();
-            for (std::uint64_t at = 0; at < intervals * longest_ns && gaps.size() < 4000; at += gaps.back())
+            for (std::uint64_t at = 0; at < intervals * longest_ns && gaps.size() < 4000;
+                 at += gaps.back())
                 gaps.push_back(gap(cluster));
         }
         return draft;
@@ -236,9 +247,15 @@ class Search {
         if (random.below(2) == 0) {
             auto &first = draft.first_ns[c];
             switch (random.below(3)) {
-            case 0: first = between(0, longest_ns); break;
-            case 1: first += between(0, busy_ns); break;
-            default: first -= std::min(first, between(0, busy_ns)); break;
+            case 0:
+                first = between(0, longest_ns);
+                break;
+            case 1:
+                first += between(0, busy_ns);
+                break;
+            default:
+                first -= std::min(first, between(0, busy_ns));
+                break;
             }
         } else if (auto &gaps = draft.gaps_ns[c]; !gaps.empty()) {
             gaps[random.below(gaps.size())] = gap(setting.clusters[c]);
@@ -256,7 +273,8 @@ Outcome simulate(const Setting &setting, std::vector<Arrival> arrivals) {
     return Simulation(setting).run(arrivals);
 }
 
-std::optional<Counterexample> search(const Setting &setting, std::uint64_t seed, std::chrono::steady_clock::time_point until) {
+std::optional<Counterexample> search(const Setting &setting, std::uint64_t seed,
+                                     std::chrono::steady_clock::time_point until) {
     return Search(setting, seed).run(until);
 }
 

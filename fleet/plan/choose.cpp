@@ -18,15 +18,15 @@ namespace {
 struct Strategy {
     std::string_view name;
     Result<Found> (*plan)(const Problem &);
-    bool automatic;        ///< `auto` looks at it
-    bool only_one_by_one;  ///< and only where workers are planned one by one
+    bool automatic;         ///< `auto` looks at it
+    bool only_one_by_one;   ///< and only where workers are planned one by one
     std::size_t most_roots; ///< tried where none is named
 };
 
 constexpr Strategy strategies[] = {
-    {"flat", flat, true, false, 4096},  {"fit", fit, true, false, 64},
-    {"rack", rack, true, false, 64},    {"grow", grow, true, false, 64},
-    {"kary", kary, true, true, 64},     {"goat", goat, true, true, 4},
+    {"flat", flat, true, false, 4096},       {"fit", fit, true, false, 64},
+    {"rack", rack, true, false, 64},         {"grow", grow, true, false, 64},
+    {"kary", kary, true, true, 64},          {"goat", goat, true, true, 4},
     {"goat-max", goat_max, false, false, 4}, {"smallest-ip", smallest_ip, false, false, 64},
 };
 
@@ -43,13 +43,16 @@ std::string unfit(const Machine &machine, const Shape &shape) {
     if (machine.usable_bps() <= 0)
         return "none of its cores is idle";
     if (machine.max_lanes < shape.lanes)
-        return fmt::format("its queue takes {} lanes, and a contribution has {}", machine.max_lanes, shape.lanes);
+        return fmt::format("its queue takes {} lanes, and a contribution has {}", machine.max_lanes,
+                           shape.lanes);
     if (machine.slots < shape.pool)
-        return fmt::format("it has {} round slots, and a shard needs {}", machine.slots, shape.pool);
+        return fmt::format("it has {} round slots, and a shard needs {}", machine.slots,
+                           shape.pool);
     if (machine.jobs < 1)
         return "it has no place for a job";
     if (machine.memory_free < shape.memory())
-        return fmt::format("it has {} bytes of memory, and a shard needs {}", machine.memory_free, shape.memory());
+        return fmt::format("it has {} bytes of memory, and a shard needs {}", machine.memory_free,
+                           shape.memory());
     return "";
 }
 
@@ -64,7 +67,8 @@ Result<void> require_places(const Topology &topology, const Demand &demand, cons
         if (shards[i] > machine.jobs || shards[i] * demand.shape.pool > machine.slots ||
             (shards[i] > 0 && machine.memory_free / shards[i] < demand.shape.memory()))
             return fail("plan", "", 0, "give fewer --sub-models",
-                        fmt::format("{} would have {} shards, and has no room for them", machine.name, shards[i]));
+                        fmt::format("{} would have {} shards, and has no room for them",
+                                    machine.name, shards[i]));
     }
     return {};
 }
@@ -83,11 +87,13 @@ class Chooser {
         });
         roots = candidates;
         if (!wish.root.empty())
-            std::erase_if(roots, [&](std::uint32_t i) { return topology.machines[i].name != wish.root; });
+            std::erase_if(roots,
+                          [&](std::uint32_t i) { return topology.machines[i].name != wish.root; });
         // What is far above the racks has the shortest way to all of them.
         std::ranges::stable_sort(roots, [&](std::uint32_t a, std::uint32_t b) {
             const auto &x = topology.machines[a], &y = topology.machines[b];
-            return x.usable_bps() != y.usable_bps() ? x.usable_bps() > y.usable_bps() : levels[a] > levels[b];
+            return x.usable_bps() != y.usable_bps() ? x.usable_bps() > y.usable_bps()
+                                                    : levels[a] > levels[b];
         });
     }
 
@@ -99,13 +105,18 @@ class Chooser {
         Result<Best> best = no_plan(std::string(strategy.name), "no host or switch can be the root",
                                     "let one aggregate that no worker runs on");
         std::string best_name;
-        const auto tried = std::clamp<std::size_t>(most_work / demand.workers.size(), 4, strategy.most_roots);
+        const auto tried =
+            std::clamp<std::size_t>(most_work / demand.workers.size(), 4, strategy.most_roots);
         std::size_t count = 0;
         for (const auto root : roots) {
             if (count++ == tried)
                 break;
-            Problem problem{.topology = topology, .ways = ways, .demand = demand, .root = root,
-                            .candidates = candidates, .levels = levels};
+            Problem problem{.topology = topology,
+                            .ways = ways,
+                            .demand = demand,
+                            .root = root,
+                            .candidates = candidates,
+                            .levels = levels};
             std::erase(problem.candidates, root);
             auto one = made(strategy, problem);
             const auto &name = topology.machines[root].name;
@@ -149,7 +160,8 @@ Result<Demand> demand_of(const Topology &topology, const Wish &wish) {
                     .max_count = static_cast<std::uint32_t>(demand.workers.size()),
                     .pool = wish.pool};
     demand.seed = wish.seed;
-    demand.deadline = std::chrono::steady_clock::now() + std::chrono::nanoseconds(wish.time_limit_ns);
+    demand.deadline =
+        std::chrono::steady_clock::now() + std::chrono::nanoseconds(wish.time_limit_ns);
     return demand;
 }
 
@@ -158,16 +170,20 @@ void add_notes(const Topology &topology, Planning &planning) {
     const auto workers = planning.demand.workers.size();
     const auto bits = 30 - static_cast<int>(std::bit_width(workers - 1));
     if (planning.demand.shape.format == "i32x2" && bits < 16)
-        planning.notes.push_back(fmt::format("i32x2 keeps {} bits of an element where {} workers are summed; "
-                                             "f32 or i64x1 keep more", bits, workers));
+        planning.notes.push_back(
+            fmt::format("i32x2 keeps {} bits of an element where {} workers are summed; "
+                        "f32 or i64x1 keep more",
+                        bits, workers));
     std::vector<std::size_t> shards(topology.machines.size());
     for (const auto &shard : planning.plan.shards)
         for (const auto &node : shard.nodes)
             ++shards[node.machine];
     const auto most = std::ranges::max_element(shards);
-    if (*most > 64 && topology.machines[static_cast<std::size_t>(most - shards.begin())].jobs == no_limit)
-        planning.notes.push_back(fmt::format("{} has {} jobs, and a device has places for 64; \"jobs\": 64 plans within that",
-                                             topology.machines[static_cast<std::size_t>(most - shards.begin())].name, *most));
+    if (*most > 64 &&
+        topology.machines[static_cast<std::size_t>(most - shards.begin())].jobs == no_limit)
+        planning.notes.push_back(fmt::format(
+            "{} has {} jobs, and a device has places for 64; \"jobs\": 64 plans within that",
+            topology.machines[static_cast<std::size_t>(most - shards.begin())].name, *most));
 }
 
 } // namespace
@@ -195,24 +211,29 @@ Result<Planning> make_plan(const Topology &topology, const Wish &wish) {
     if (!wish.root.empty()) {
         const auto root = std::ranges::find(topology.machines, wish.root, &Machine::name);
         if (root == topology.machines.end())
-            return no_plan(wish.strategy, "the topology has no " + wish.root, "name a host or switch of it with --root");
+            return no_plan(wish.strategy, "the topology has no " + wish.root,
+                           "name a host or switch of it with --root");
         if (const auto reason = unfit(*root, demand.shape); !reason.empty())
-            return no_plan(wish.strategy, wish.root + " can't be the root: " + reason, "name another with --root");
+            return no_plan(wish.strategy, wish.root + " can't be the root: " + reason,
+                           "name another with --root");
     }
     Chooser chooser(topology, demand, wish);
     const bool is_auto = wish.strategy == "auto";
     Result<Chooser::Best> best = no_plan(wish.strategy, "no strategy has a plan");
     for (const auto &strategy : strategies) {
-        const bool looked_at = strategy.automatic && (!strategy.only_one_by_one || demand.workers.size() < most_one_by_one);
+        const bool looked_at = strategy.automatic && (!strategy.only_one_by_one ||
+                                                      demand.workers.size() < most_one_by_one);
         const bool wanted = is_auto ? looked_at : strategy.name == wish.strategy;
         if (!wanted && !wish.compare)
             continue;
         auto one = chooser.best_of(strategy);
         if (wish.compare)
-            planning.compared.push_back({std::string(strategy.name), one ? one->plan.predicted : Predicted{},
+            planning.compared.push_back({std::string(strategy.name),
+                                         one ? one->plan.predicted : Predicted{},
                                          one ? "" : one.error().reason});
         const auto cost = [](const Chooser::Best &of) {
-            return std::tuple(of.plan.predicted.vector_ns, of.plan.predicted.traffic_bytes, of.plan.predicted.nodes);
+            return std::tuple(of.plan.predicted.vector_ns, of.plan.predicted.traffic_bytes,
+                              of.plan.predicted.nodes);
         };
         if (wanted && (one ? !best || cost(*one) < cost(*best) : !best))
             best = std::move(one);
@@ -222,7 +243,8 @@ Result<Planning> make_plan(const Topology &topology, const Wish &wish) {
     planning.chosen = taken.found.chosen;
     planning.notes = std::move(taken.found.notes);
     add_notes(topology, planning);
-    planning.planning_ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begun).count();
+    planning.planning_ms =
+        std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begun).count();
     return planning;
 }
 

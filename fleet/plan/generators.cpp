@@ -42,8 +42,9 @@ struct Words {
         return {};
     }
     template <class Parser>
-    Result<std::uint64_t> number(std::string_view word, std::uint64_t otherwise, std::uint64_t least,
-                                 std::uint64_t most, const Parser &parser) const {
+    Result<std::uint64_t> number(std::string_view word, std::uint64_t otherwise,
+                                 std::uint64_t least, std::uint64_t most,
+                                 const Parser &parser) const {
         const auto found = of.find(word);
         if (found == of.end())
             return otherwise;
@@ -73,8 +74,9 @@ class Growing {
                                           [](std::string_view text) -> Result<std::uint64_t> {
                                               return OLAF_TRY(parse_rate(text)).bps;
                                           }));
-        latency_ns = OLAF_TRY(words.number("latency", 1000, 0, 1'000'000'000,
-                                           [](std::string_view text) { return parse_duration(text); }));
+        latency_ns =
+            OLAF_TRY(words.number("latency", 1000, 0, 1'000'000'000,
+                                  [](std::string_view text) { return parse_duration(text); }));
         memory = OLAF_TRY(words.number("memory", 64'000'000, 1, 9'000'000'000'000'000,
                                        [](std::string_view text) { return parse_bytes(text); }));
         const auto found = words.of.find("aggregators");
@@ -88,13 +90,15 @@ class Growing {
         double value = -1;
         if (text.ends_with('%')) {
             text.remove_suffix(1);
-            const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+            const auto [end, error] =
+                std::from_chars(text.data(), text.data() + text.size(), value);
             if (error != std::errc() || end != text.data() + text.size())
                 value = -1;
         }
         if (value < 0 || value > 100)
-            return words.fault("aggregators=" + found->second + " is no share",
-                               "give 0% … 100% of the switches, or hosts: a spare one in each rack");
+            return words.fault(
+                "aggregators=" + found->second + " is no share",
+                "give 0% … 100% of the switches, or hosts: a spare one in each rack");
         share = value / 100;
         return {};
     }
@@ -124,8 +128,9 @@ class Growing {
     Result<Topology> finish(std::uint64_t workers, std::uint32_t racks) {
         const auto hosts = topology.machines.size() - topology.switches;
         if (workers > hosts)
-            return words.fault(fmt::format("it has {} hosts, and --workers asks for {}", hosts, workers),
-                               "ask for fewer, or give hosts=");
+            return words.fault(
+                fmt::format("it has {} hosts, and --workers asks for {}", hosts, workers),
+                "ask for fewer, or give hosts=");
         std::vector<std::uint32_t> all(topology.switches);
         for (std::uint32_t i = 0; i < all.size(); ++i)
             all[i] = i;
@@ -155,7 +160,8 @@ class Growing {
 };
 
 Result<Topology> leaf_spine(const Words &words, std::uint64_t workers, std::uint64_t seed) {
-    OLAF_TRY(words.only({"leaves", "spines", "hosts", "aggregators", "bandwidth", "latency", "memory"}));
+    OLAF_TRY(
+        words.only({"leaves", "spines", "hosts", "aggregators", "bandwidth", "latency", "memory"}));
     const auto leaves = OLAF_TRY(words.count("leaves", 10, 1, 100'000));
     const auto spines = OLAF_TRY(words.count("spines", 10, 1, 100'000));
     const auto hosts = OLAF_TRY(words.count("hosts", 50, 1, most_machines));
@@ -200,8 +206,9 @@ Result<Topology> fat_tree(const Words &words, std::uint64_t workers, std::uint64
             network.link(edges + pod * half + i / half, core);
     }
     for (std::uint64_t host = 0; host < hosts; ++host)
-        network.add_host(fmt::format("host{}", host),
-                         static_cast<std::uint32_t>(words.of.contains("hosts") ? host % edges : host / half));
+        network.add_host(
+            fmt::format("host{}", host),
+            static_cast<std::uint32_t>(words.of.contains("hosts") ? host % edges : host / half));
     return network.finish(workers, edges);
 }
 
@@ -215,15 +222,18 @@ bool is_generator(std::string_view given) {
 Result<Topology> generate(const std::string &given, std::uint64_t workers, std::uint64_t seed) {
     Words words{.given = given, .of = {}};
     const auto colon = given.find(':');
-    std::string_view rest = colon == std::string::npos ? "" : std::string_view(given).substr(colon + 1);
+    std::string_view rest =
+        colon == std::string::npos ? "" : std::string_view(given).substr(colon + 1);
     while (!rest.empty()) {
         const auto comma = rest.find(',');
         const auto word = rest.substr(0, comma);
         const auto equals = word.find('=');
         if (equals == std::string_view::npos || equals == 0)
-            return words.fault(fmt::format("'{}' is no WORD=VALUE", word), "separate them by commas");
+            return words.fault(fmt::format("'{}' is no WORD=VALUE", word),
+                               "separate them by commas");
         if (!words.of.emplace(word.substr(0, equals), word.substr(equals + 1)).second)
-            return words.fault(fmt::format("it has '{}' twice", word.substr(0, equals)), "give it once");
+            return words.fault(fmt::format("it has '{}' twice", word.substr(0, equals)),
+                               "give it once");
         rest = comma == std::string_view::npos ? "" : rest.substr(comma + 1);
     }
     return given.starts_with("fat-tree") ? fat_tree(words, workers, seed)

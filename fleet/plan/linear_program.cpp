@@ -29,9 +29,10 @@ Result<std::vector<double>> solve(const LinearProgram &program, double seconds) 
     model.loadProblem(matrix, zeros.data(), program.most.data(), program.costs.data(), least.data(),
                       most.data());
     model.setMaximumSeconds(seconds);
-    // The dual simplex, since Clp's barrier never ended on a fat-tree of 74 ports; and what presolve
-    // takes out first is most of such a program.
-    model.setPerturbation(50); // as the program clp has it: else it stalls where many ways are as long
+    // The dual simplex, since Clp's barrier never ended on a fat-tree of 74 ports; and what
+    // presolve takes out first is most of such a program.
+    model.setPerturbation(
+        50); // as the program clp has it: else it stalls where many ways are as long
     ClpSolve how;
     how.setSolveType(ClpSolve::useDual);
     how.setPresolveType(ClpSolve::presolveOn);

@@ -28,7 +28,8 @@ struct LinearProgram {
     }
 };
 
-/// The values of the columns; nothing where it took more than so many seconds. By Clp's dual simplex.
+/// The values of the columns; nothing where it took more than so many seconds. By Clp's dual
+/// simplex.
 Result<std::vector<double>> solve(const LinearProgram &program, double seconds);
 
 } // namespace olaf::fleet

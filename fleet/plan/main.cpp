@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// olaf-plan OPTIONS: what `olaf plan` runs, with its options as JSON. Exit status 0 done, 1 no valid
-// plan exists, 2 the topology or an option can't be read.
+// olaf-plan OPTIONS: what `olaf plan` runs, with its options as JSON. Exit status 0 done, 1 no
+// valid plan exists, 2 the topology or an option can't be read.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <fstream>
 
 #include "choose.hpp"
@@ -33,7 +34,8 @@ Result<void> read_sub_models(const std::string &given, Wish &wish) {
     }
     std::ifstream file(given);
     if (!file)
-        return fail("read sub-models", given, errno, "give a number, or a file with a size in each line");
+        return fail("read sub-models", given, errno,
+                    "give a number, or a file with a size in each line");
     std::string line;
     for (std::size_t number = 1; std::getline(file, line); ++number) {
         if (line.empty() || line.front() == '#')
@@ -47,8 +49,10 @@ Result<void> read_sub_models(const std::string &given, Wish &wish) {
     if (wish.sub_models.empty())
         return fail("read sub-models", given, 0, "write a size in each line", "it has none");
     wish.bytes = 0;
+    constexpr std::uint64_t most = 1'000'000'000'000; // as of --bytes
     for (const auto bytes : wish.sub_models)
-        wish.bytes += bytes;
+        if ((wish.bytes += std::min(bytes, most)) > most)
+            return fail("read sub-models", given, 0, "give at most 1tb in all", "they are longer");
     return {};
 }
 
@@ -81,7 +85,8 @@ int run(const PlanOptions &options) {
     if (!planning)
         return failed(planning.error(), no_valid_plan);
     if (!options.picture.empty())
-        if (const auto drawn = write_picture(options.picture, plan_dot(*topology, *planning)); !drawn)
+        if (const auto drawn = write_picture(options.picture, plan_dot(*topology, *planning));
+            !drawn)
             return failed(drawn.error(), no_valid_plan);
     fmt::print("{}", options.json ? json_text(plan_json(*topology, wish, *planning)) + "\n"
                                   : plan_text(*topology, *planning));

@@ -26,8 +26,9 @@ struct PlanOptions {
     std::string picture; ///< a file; "": none
     bool json = false;
 };
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(PlanOptions, topology, strategy, root, workers, bytes, sub_models, lanes,
-                                   format, pool, seed, time_limit_ns, compare, print_topology, picture, json)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(PlanOptions, topology, strategy, root, workers, bytes,
+                                   sub_models, lanes, format, pool, seed, time_limit_ns, compare,
+                                   print_topology, picture, json)
 
 /// The words of --strategy: PlanOptions::strategy.
 inline constexpr auto plan_strategies = "auto|flat|fit|rack|grow|kary|goat|goat-max|smallest-ip";

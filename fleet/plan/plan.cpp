@@ -38,7 +38,8 @@ Plan planned(const Topology &topology, Ways &ways, const Demand &demand,
     Plan plan;
     std::vector<const Tree *> of;
     for (std::size_t i = 0; i < trees.size(); ++i) {
-        const auto at = std::ranges::find_if(of, [&](const Tree *tree) { return same(*tree, trees[i]); });
+        const auto at =
+            std::ranges::find_if(of, [&](const Tree *tree) { return same(*tree, trees[i]); });
         if (at == of.end()) {
             of.push_back(&trees[i]);
             plan.shards.push_back(ranked(trees[i], bytes[i]));

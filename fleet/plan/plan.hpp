@@ -21,7 +21,8 @@ struct Shape {
     std::string format;          ///< "i32x2", …
     std::uint32_t max_count = 0; ///< as many as there are workers
     std::uint32_t pool = 0;      ///< chunks that may be under way
-    /// Bytes that a node needs for each shard: the lanes of 2 P chunks. Of --round-slots it takes P.
+    /// Bytes that a node needs for each shard: the lanes of 2 P chunks. Of --round-slots it takes
+    /// P.
     [[nodiscard]] std::uint64_t memory() const { return 2 * std::uint64_t{pool} * lanes * 8; }
 };
 

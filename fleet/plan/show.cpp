@@ -19,9 +19,12 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 Json predicted_json(const Predicted &of) {
-    return {{"vector_ns", of.vector_ns},       {"traffic_bytes", of.traffic_bytes},
-            {"root_bytes", of.root_bytes},     {"in_network_bytes", of.in_network_bytes},
-            {"fan_in", of.fan_in},             {"depth", of.depth},
+    return {{"vector_ns", of.vector_ns},
+            {"traffic_bytes", of.traffic_bytes},
+            {"root_bytes", of.root_bytes},
+            {"in_network_bytes", of.in_network_bytes},
+            {"fan_in", of.fan_in},
+            {"depth", of.depth},
             {"nodes", of.nodes}};
 }
 
@@ -52,8 +55,8 @@ std::vector<Children> children_of(const Shard &shard) {
 }
 
 /// "host0, host1 and 35 more".
-std::string some_of(const std::vector<std::uint32_t> &workers, const std::vector<std::string> &names,
-                    std::size_t most) {
+std::string some_of(const std::vector<std::uint32_t> &workers,
+                    const std::vector<std::string> &names, std::size_t most) {
     std::vector<std::string> shown;
     for (std::size_t i = 0; i < workers.size() && i < most; ++i)
         shown.push_back(names[workers[i]]);
@@ -66,7 +69,8 @@ constexpr std::size_t most_lines = 40;
 
 } // namespace
 
-nlohmann::ordered_json plan_json(const Topology &topology, const Wish &wish, const Planning &planning) {
+nlohmann::ordered_json plan_json(const Topology &topology, const Wish &wish,
+                                 const Planning &planning) {
     const auto &demand = planning.demand;
     const auto names = worker_names(topology, demand.workers);
     Json shards = Json::array(), workers = Json::array(), compared = Json::array();
@@ -89,8 +93,9 @@ nlohmann::ordered_json plan_json(const Topology &topology, const Wish &wish, con
     for (std::size_t i = 0; i < names.size(); ++i) {
         Json of = Json::array();
         for (const auto &shard : planning.plan.shards)
-            of.push_back({{"node", topology.machines[shard.nodes[shard.workers[i].node].machine].name},
-                          {"rank", shard.workers[i].rank}});
+            of.push_back(
+                {{"node", topology.machines[shard.nodes[shard.workers[i].node].machine].name},
+                 {"rank", shard.workers[i].rank}});
         workers.push_back({{"name", names[i]}, {"shards", std::move(of)}});
     }
     for (const auto &row : planning.compared) {
@@ -123,16 +128,20 @@ std::string plan_text(const Topology &topology, const Planning &planning) {
     const auto &demand = planning.demand;
     const auto &predicted = planning.plan.predicted;
     const auto names = worker_names(topology, demand.workers);
-    const auto strategy = planning.strategy == planning.chosen ? planning.strategy
-                                                               : planning.strategy + ": " + planning.chosen;
-    std::string text = fmt::format("{} workers of {}, vectors of {}, strategy {}\n\n", demand.workers.size(),
-                                   topology.given, bytes_text(demand.bytes), strategy);
+    const auto strategy = planning.strategy == planning.chosen
+                              ? planning.strategy
+                              : planning.strategy + ": " + planning.chosen;
+    std::string text =
+        fmt::format("{} workers of {}, vectors of {}, strategy {}\n\n", demand.workers.size(),
+                    topology.given, bytes_text(demand.bytes), strategy);
     const auto &shard = planning.plan.shards.front();
     if (planning.plan.shards.size() > 1)
-        text += fmt::format("{} shards; the first, of {}:\n", planning.plan.shards.size(), bytes_text(shard.bytes));
+        text += fmt::format("{} shards; the first, of {}:\n", planning.plan.shards.size(),
+                            bytes_text(shard.bytes));
     const auto children = children_of(shard);
     std::size_t lines = 0;
-    const std::function<void(std::uint32_t, std::size_t)> show = [&](std::uint32_t node, std::size_t depth) {
+    const std::function<void(std::uint32_t, std::size_t)> show = [&](std::uint32_t node,
+                                                                     std::size_t depth) {
         if (lines++ >= most_lines)
             return;
         const auto &name = topology.machines[shard.nodes[node].machine].name;
@@ -147,19 +156,22 @@ std::string plan_text(const Topology &topology, const Planning &planning) {
     show(0, 0);
     if (lines > most_lines)
         text += fmt::format("… and {} more nodes\n", shard.nodes.size() - most_lines);
-    text += fmt::format("\npredicted: a vector takes {} at least; {} over all links; {} reach the root\n"
-                        "           {} nodes, {} levels, at most {} children\n",
-                        human_duration(static_cast<double>(predicted.vector_ns)), bytes_text(predicted.traffic_bytes),
-                        bytes_text(predicted.root_bytes), predicted.nodes, predicted.depth, predicted.fan_in);
+    text += fmt::format(
+        "\npredicted: a vector takes {} at least; {} over all links; {} reach the root\n"
+        "           {} nodes, {} levels, at most {} children\n",
+        human_duration(static_cast<double>(predicted.vector_ns)),
+        bytes_text(predicted.traffic_bytes), bytes_text(predicted.root_bytes), predicted.nodes,
+        predicted.depth, predicted.fan_in);
     if (!planning.compared.empty()) {
-        text += fmt::format("\n{:<12} {:>10} {:>10} {:>10} {:>6} {:>6}\n", "strategy", "vector", "traffic", "at root",
-                            "nodes", "levels");
+        text += fmt::format("\n{:<12} {:>10} {:>10} {:>10} {:>6} {:>6}\n", "strategy", "vector",
+                            "traffic", "at root", "nodes", "levels");
         for (const auto &row : planning.compared)
             text += row.reason.empty()
                         ? fmt::format("{:<12} {:>10} {:>10} {:>10} {:>6} {:>6}\n", row.strategy,
                                       human_duration(static_cast<double>(row.predicted.vector_ns)),
-                                      bytes_text(row.predicted.traffic_bytes), bytes_text(row.predicted.root_bytes),
-                                      row.predicted.nodes, row.predicted.depth)
+                                      bytes_text(row.predicted.traffic_bytes),
+                                      bytes_text(row.predicted.root_bytes), row.predicted.nodes,
+                                      row.predicted.depth)
                         : fmt::format("{:<12} no plan: {}\n", row.strategy, row.reason);
     }
     for (const auto &note : planning.notes)
@@ -175,26 +187,29 @@ std::string plan_dot(const Topology &topology, const Planning &planning) {
             safe += c == '"' || c == '\\' ? std::string{'\\', c} : std::string{c};
         return safe + "\"";
     };
-    std::string text = "digraph plan {\n  rankdir=BT;\n  node [fontname=\"DejaVu Sans\", fontsize=10];\n"
-                       "  edge [arrowsize=0.5];\n";
+    std::string text =
+        "digraph plan {\n  rankdir=BT;\n  node [fontname=\"DejaVu Sans\", fontsize=10];\n"
+        "  edge [arrowsize=0.5];\n";
     for (std::size_t s = 0; s < planning.plan.shards.size(); ++s) {
         const auto &shard = planning.plan.shards[s];
         const auto children = children_of(shard);
         for (std::uint32_t i = 0; i < shard.nodes.size(); ++i) {
             const auto &machine = topology.machines[shard.nodes[i].machine];
-            text += fmt::format("  s{}n{} [shape=box, style=filled, fillcolor=\"{}\", label={}];\n", s, i,
-                                i == 0 ? "#f2c14e" : "#b8d8ba", quoted(machine.name));
+            text += fmt::format("  s{}n{} [shape=box, style=filled, fillcolor=\"{}\", label={}];\n",
+                                s, i, i == 0 ? "#f2c14e" : "#b8d8ba", quoted(machine.name));
             if (i != 0)
                 text += fmt::format("  s{0}n{1} -> s{0}n{2};\n", s, i, shard.nodes[i].parent);
             const auto &workers = children[i].workers;
             if (workers.size() > 8) {
-                text += fmt::format("  s{0}w{1} [shape=plaintext, label=\"{2} workers\"];\n  s{0}w{1} -> s{0}n{1};\n", s, i,
-                                    workers.size());
+                text += fmt::format("  s{0}w{1} [shape=plaintext, label=\"{2} workers\"];\n  "
+                                    "s{0}w{1} -> s{0}n{1};\n",
+                                    s, i, workers.size());
                 continue;
             }
             for (const auto worker : workers)
-                text += fmt::format("  s{0}w{1}_{2} [shape=ellipse, label={3}];\n  s{0}w{1}_{2} -> s{0}n{1};\n", s, i,
-                                    worker, quoted(names[worker]));
+                text += fmt::format(
+                    "  s{0}w{1}_{2} [shape=ellipse, label={3}];\n  s{0}w{1}_{2} -> s{0}n{1};\n", s,
+                    i, worker, quoted(names[worker]));
         }
     }
     return text + "}\n";
@@ -229,7 +244,8 @@ Result<void> write_picture(const std::string &path, const std::string &dot) {
         return {};
     std::remove(path.c_str());
     if (WIFEXITED(status) && WEXITSTATUS(status) == 127)
-        return fail("draw", path, 0, "apt install graphviz, or give a file that ends in .dot", "there is no `dot`");
+        return fail("draw", path, 0, "apt install graphviz, or give a file that ends in .dot",
+                    "there is no `dot`");
     return fail("draw", path, 0, "give a file that ends in .dot, and look at it", "`dot` failed");
 }
 

@@ -9,7 +9,8 @@
 
 namespace olaf::fleet {
 
-nlohmann::ordered_json plan_json(const Topology &topology, const Wish &wish, const Planning &planning);
+nlohmann::ordered_json plan_json(const Topology &topology, const Wish &wish,
+                                 const Planning &planning);
 
 /// The first shard's tree, what is predicted, the rows of --compare, and the notes.
 std::string plan_text(const Topology &topology, const Planning &planning);

@@ -53,8 +53,8 @@ std::span<const Ways::Edge> Ways::edges(std::uint32_t vertex) const {
 }
 
 template <class Enough> void Ways::search(std::uint32_t from, const Enough &enough) {
-    // Breadth first: all of a vertex's ways of that length are known before those behind it are looked
-    // at, and so is the least of their latencies.
+    // Breadth first: all of a vertex's ways of that length are known before those behind it are
+    // looked at, and so is the least of their latencies.
     std::vector<std::uint32_t> front{from}, next;
     found[from] = {0, 0};
     turn_of[from] = turn;
@@ -108,17 +108,20 @@ std::vector<Way> Ways::to(std::uint32_t from, std::span<const std::uint32_t> tar
 }
 
 std::vector<std::pair<std::uint32_t, Way>>
-Ways::nearest(std::uint32_t from, const std::vector<std::vector<std::uint32_t>> &at, std::size_t count) {
+Ways::nearest(std::uint32_t from, const std::vector<std::vector<std::uint32_t>> &at,
+              std::size_t count) {
     ++turn;
     std::vector<std::pair<std::uint32_t, Way>> ways;
     search(ends[from].vertex, [&](const std::vector<std::uint32_t> &front) {
         for (const auto vertex : front)
             for (const auto machine : at[vertex])
-                ways.emplace_back(machine, Way{found[vertex].links + ends[from].links + ends[machine].links,
-                                               found[vertex].latency_ns});
+                ways.emplace_back(machine,
+                                  Way{found[vertex].links + ends[from].links + ends[machine].links,
+                                      found[vertex].latency_ns});
         return ways.size() >= count;
     });
-    std::ranges::stable_sort(ways, {}, [](const auto &way) { return std::pair(way.second.links, way.first); });
+    std::ranges::stable_sort(
+        ways, {}, [](const auto &way) { return std::pair(way.second.links, way.first); });
     return ways;
 }
 

@@ -22,9 +22,9 @@ inline constexpr std::uint64_t no_limit = std::numeric_limits<std::uint64_t>::ma
 struct Machine {
     std::string name;
     bool is_host = false;
-    bool aggregates = false;        ///< may be a node of a plan: it has a queue with --round-slots
-    double bandwidth_bps = unlimited; ///< idle, each way
-    std::uint64_t latency_ns = 0;   ///< that a sum spends in it, as a node
+    bool aggregates = false; ///< may be a node of a plan: it has a queue with --round-slots
+    double bandwidth_bps = unlimited;     ///< idle, each way
+    std::uint64_t latency_ns = 0;         ///< that a sum spends in it, as a node
     std::uint64_t memory = no_limit;      ///< bytes
     std::uint64_t memory_free = no_limit; ///< bytes; `memory` if not given
     std::uint64_t max_lanes = no_limit;   ///< of a contribution that its queue takes
@@ -35,10 +35,10 @@ struct Machine {
     std::uint32_t at = 0;      ///< the switch that it hangs on, an index of Topology::machines
     std::uint32_t workers = 0; ///< processes of the training
     double cores_idle = unlimited;
-    double core_rate_bps = 1e10;  ///< that one core adds
-    std::uint64_t round_ns = 0;   ///< a round of its workers, measured; the slowest are placed first
-    std::string site;             ///< the rack; the switch's name if not given
-    std::string address;          ///< for the strategy smallest-ip; the order of the FILE if not given
+    double core_rate_bps = 1e10; ///< that one core adds
+    std::uint64_t round_ns = 0;  ///< a round of its workers, measured; the slowest are placed first
+    std::string site;            ///< the rack; the switch's name if not given
+    std::string address; ///< for the strategy smallest-ip; the order of the FILE if not given
 
     /// What it can add at once: XAgg's min(idle bandwidth, idle cores × what a core adds).
     [[nodiscard]] double usable_bps() const {
@@ -85,10 +85,13 @@ class Ways {
     /// The nearest machines of those at each vertex: so many, and all others as near as the last of
     /// them. Nearest first, then by index.
     [[nodiscard]] std::vector<std::pair<std::uint32_t, Way>>
-    nearest(std::uint32_t from, const std::vector<std::vector<std::uint32_t>> &at, std::size_t count);
+    nearest(std::uint32_t from, const std::vector<std::vector<std::uint32_t>> &at,
+            std::size_t count);
 
     /// What a search begins at for that machine: itself, or the one switch of a host.
-    [[nodiscard]] std::uint32_t vertex_of(std::uint32_t machine) const { return ends[machine].vertex; }
+    [[nodiscard]] std::uint32_t vertex_of(std::uint32_t machine) const {
+        return ends[machine].vertex;
+    }
     /// Links from the machine to there: 0 or 1.
     [[nodiscard]] std::uint32_t links_to_vertex(std::uint32_t machine) const {
         return ends[machine].links;
@@ -104,15 +107,15 @@ class Ways {
     struct End {
         std::uint32_t vertex, links;
     };
-    /// Fills `found`, a distance at a time, until enough(vertices at the next one) says so. Hosts don't
-    /// forward.
+    /// Fills `found`, a distance at a time, until enough(vertices at the next one) says so. Hosts
+    /// don't forward.
     template <class Enough> void search(std::uint32_t from, const Enough &enough);
 
     const Topology &topology;
-    std::vector<End> ends;              ///< of each machine
-    std::vector<std::uint32_t> starts;  ///< of each vertex's edges in `joined`; one more at the end
+    std::vector<End> ends;             ///< of each machine
+    std::vector<std::uint32_t> starts; ///< of each vertex's edges in `joined`; one more at the end
     std::vector<Edge> joined;
-    std::vector<Way> found;             ///< by vertex; valid where `turn_of` is the present turn
+    std::vector<Way> found; ///< by vertex; valid where `turn_of` is the present turn
     std::vector<std::uint32_t> turn_of, wanted_in;
     std::uint32_t turn = 0;
 };

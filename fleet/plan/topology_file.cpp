@@ -35,7 +35,8 @@ class Fields {
             return fault("", "is no object", "write {\"name\": …}");
         for (const auto &[key, value] : object.items())
             if (std::ranges::find(known, key) == known.end())
-                return fault(key, "is no field", fmt::format("there are {}", fmt::join(known, ", ")));
+                return fault(key, "is no field",
+                             fmt::format("there are {}", fmt::join(known, ", ")));
         return {};
     }
     Result<std::string> text(const char *field, std::optional<std::string> otherwise = {}) const {
@@ -57,12 +58,14 @@ class Fields {
                          fmt::format("write {} without quotes", unit));
         const auto value = found->get<double>();
         if (value < 0)
-            return fault(field, "is " + found->dump() + ", below zero", fmt::format("write {}", unit));
+            return fault(field, "is " + found->dump() + ", below zero",
+                         fmt::format("write {}", unit));
         if (value == 0 && !zero)
             return fault(field, "is zero", fmt::format("write {} above 0", unit));
         return value;
     }
-    Result<std::uint64_t> whole(const char *field, std::uint64_t otherwise, const char *unit) const {
+    Result<std::uint64_t> whole(const char *field, std::uint64_t otherwise,
+                                const char *unit) const {
         if (!object.contains(field))
             return otherwise;
         const auto value = OLAF_TRY(number(field, 0, true, unit));
@@ -142,7 +145,8 @@ struct Reading {
         if (workers > 1'000'000)
             return fields.fault("workers", "is above 1,000,000", "write how many processes");
         machine.workers = static_cast<std::uint32_t>(workers);
-        machine.cores_idle = OLAF_TRY(fields.number("cores_idle", unlimited, true, "how many cores"));
+        machine.cores_idle =
+            OLAF_TRY(fields.number("cores_idle", unlimited, true, "how many cores"));
         machine.core_rate_bps = OLAF_TRY(fields.number("core_rate", 1e10, false, "bit/s"));
         machine.round_ns = OLAF_TRY(fields.whole("round_ns", 0, "nanoseconds"));
         machine.site = OLAF_TRY(fields.text("site", topology.machines[machine.at].name));
@@ -182,7 +186,8 @@ Result<Topology> topology_of(const Document &document, const std::string &given)
         if (found == document.end())
             continue;
         if (!found->is_array())
-            return fail("read topology", given, 0, "write [{…}, …]", std::string(part) + " is no list");
+            return fail("read topology", given, 0, "write [{…}, …]",
+                        std::string(part) + " is no list");
         for (std::size_t i = 0; i < found->size(); ++i) {
             const Fields fields(given, fmt::format("{}[{}]", part, i), (*found)[i]);
             if (part == std::string_view("switches"))
@@ -247,8 +252,9 @@ nlohmann::ordered_json topology_json(const Topology &topology) {
             one["memory"] = machine.memory;
         if (machine.memory_free != machine.memory)
             one["memory_free"] = machine.memory_free;
-        for (const auto &[field, value] :
-             {std::pair{"max_lanes", machine.max_lanes}, {"slots", machine.slots}, {"jobs", machine.jobs}})
+        for (const auto &[field, value] : {std::pair{"max_lanes", machine.max_lanes},
+                                           {"slots", machine.slots},
+                                           {"jobs", machine.jobs}})
             if (value != no_limit)
                 one[field] = value;
         if (!machine.address.empty())

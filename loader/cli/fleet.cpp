@@ -21,10 +21,24 @@ namespace {
 auto word_of(const std::string &words) {
     return [words](const std::string &text) -> Result<std::string> {
         const auto padded = "|" + words + "|";
-        if (!text.empty() && text.find('|') == std::string::npos && padded.find("|" + text + "|") != std::string::npos)
+        if (!text.empty() && text.find('|') == std::string::npos &&
+            padded.find("|" + text + "|") != std::string::npos)
             return text;
         return fail("find", "'" + text + "'", 0, "it is one of " + words);
     };
+}
+
+/// Bytes of a vector. A million workers' over ten links still fit 64 bits.
+Result<std::uint64_t> parse_vector_bytes(const std::string &text) {
+    const auto bytes = OLAF_TRY(parse_bytes(text));
+    if (bytes > 1'000'000'000'000)
+        return fail("take", "'" + text + "'", 0, "give at most 1tb", "it is out of range");
+    return bytes;
+}
+
+/// An interval, or a jitter, of which a search can add up some thousands.
+Result<std::uint64_t> parse_interval(std::string_view text) {
+    return parse_duration_between(std::string(text), 1, 3'600'000'000'000);
 }
 
 /// A whole number up to 2^53, as JSON carries one.
@@ -37,35 +51,43 @@ Result<std::uint64_t> parse_seed(const std::string &text) {
 }
 
 void add_plan(CLI::App &root, PlanOptions &options) {
-    auto &app = *root.add_subcommand("plan", "Plan where workers' sums are added up: which hosts and switches are "
-                                             "nodes, and who sends to whom");
-    app.add_option("topology", options.topology, "file of switches, hosts and links, or a generator's words")
+    auto &app = *root.add_subcommand(
+        "plan", "Plan where workers' sums are added up: which hosts and switches are "
+                "nodes, and who sends to whom");
+    app.add_option("topology", options.topology,
+                   "file of switches, hosts and links, or a generator's words")
         ->type_name("FILE|leaf-spine:WORDS|fat-tree:WORDS")
         ->required();
-    parsed(app, "--strategy", options.strategy, word_of(plan_strategies), "how nodes are placed [auto]",
-           plan_strategies);
-    app.add_option("--root", options.root, "host or switch at the top [the one with the fastest plan]")->type_name("NAME");
+    parsed(app, "--strategy", options.strategy, word_of(plan_strategies),
+           "how nodes are placed [auto]", plan_strategies);
+    app.add_option("--root", options.root,
+                   "host or switch at the top [the one with the fastest plan]")
+        ->type_name("NAME");
     parsed(app, "--workers", options.workers, count_parser(1, 1'000'000),
            "so many of a generator's hosts, drawn by --seed [all]", "N");
-    parsed(app, "--bytes", options.bytes, parse_bytes, "of a vector [100mb]", "SIZE");
+    parsed(app, "--bytes", options.bytes, parse_vector_bytes, "of a vector [100mb]", "SIZE");
     app.add_option("--sub-models", options.sub_models,
                    "cut the vector for goat: in so many equal parts, or as a file has sizes [1]")
         ->type_name("N|FILE");
     parsed(app, "--lanes", options.lanes, count_parser(1, OLAF_MAX_LANES),
            "8-byte lanes of a contribution [what a frame of 1500 bytes has room for]", "N");
-    parsed(app, "--format", options.format, word_of("i32x2|i16x4|i64x1|f32"), "how a lane holds elements [i32x2]",
-           "i32x2|i16x4|i64x1|f32");
+    parsed(app, "--format", options.format, word_of("i32x2|i16x4|i64x1|f32"),
+           "how a lane holds elements [i32x2]", "i32x2|i16x4|i64x1|f32");
     parsed(
         app, "--pool", options.pool, [](const std::string &text) { return parse_pool(text); },
         "chunks that may be under way, a power of two [64]", "P");
     parsed(app, "--seed", options.seed, parse_seed, "of all that is drawn [0]", "N");
     parsed(
         app, "--time-limit", options.time_limit_ns,
-        [](const std::string &text) { return parse_duration_between(text, 1'000'000, 3'600'000'000'000); },
+        [](const std::string &text) {
+            return parse_duration_between(text, 1'000'000, 3'600'000'000'000);
+        },
         "of a linear program; then the plan is by racks [10s]", "TIME");
     app.add_flag("--compare", options.compare, "a row of every strategy as well");
-    app.add_option("--picture", options.picture, "draw the trees too")->type_name("FILE.svg|.png|.pdf|.dot");
-    app.add_flag("--topology", options.print_topology, "print the topology as a file has it, and plan nothing");
+    app.add_option("--picture", options.picture, "draw the trees too")
+        ->type_name("FILE.svg|.png|.pdf|.dot");
+    app.add_flag("--topology", options.print_topology,
+                 "print the topology as a file has it, and plan nothing");
 }
 
 std::vector<std::string_view> split(std::string_view text, char at) {
@@ -87,7 +109,8 @@ Result<std::uint32_t> parse_cluster_id(std::string_view text) {
 Result<AdmitCluster> parse_admit_cluster(std::string_view text) {
     const auto parts = split(text, ':');
     if (parts.size() != 3)
-        return cannot_read("cluster", text, "write ID:INTERVAL[+-JITTER]:BYTES, such as 3:100ms+-10ms:1kb");
+        return cannot_read("cluster", text,
+                           "write ID:INTERVAL[+-JITTER]:BYTES, such as 3:100ms+-10ms:1kb");
     AdmitCluster cluster;
     cluster.id = OLAF_TRY(parse_cluster_id(parts[0]));
     auto interval = parts[1];
@@ -95,19 +118,21 @@ Result<AdmitCluster> parse_admit_cluster(std::string_view text) {
         if (const auto at = interval.find(sign); at != std::string_view::npos) {
             const auto jitter = interval.substr(at + sign.size());
             if (jitter != "0")
-                cluster.jitter_ns = OLAF_TRY(parse_duration(jitter));
+                cluster.jitter_ns = OLAF_TRY(parse_interval(jitter));
             interval = interval.substr(0, at);
         }
-    cluster.interval_ns = OLAF_TRY(parse_duration(interval));
+    cluster.interval_ns = OLAF_TRY(parse_interval(interval));
     cluster.bytes = OLAF_TRY(parse_bytes(parts[2]));
     return cluster;
 }
 
-/// "1gbit", "1gbit:8", "1gbit:8:0,1,2", "1gbit:8:0,1:50us"; "1gbit::0,1": as many places as there can be.
+/// "1gbit", "1gbit:8", "1gbit:8:0,1,2", "1gbit:8:0,1:50us"; "1gbit::0,1": as many places as there
+/// can be.
 Result<AdmitHop> parse_admit_hop(std::string_view text) {
     const auto parts = split(text, ':');
     if (parts.size() > 4)
-        return cannot_read("hop", text, "write RATE[:PLACES[:ID,ID...[:DELAY]]], such as 1gbit:8:0,1");
+        return cannot_read("hop", text,
+                           "write RATE[:PLACES[:ID,ID...[:DELAY]]], such as 1gbit:8:0,1");
     AdmitHop hop;
     const auto rate = OLAF_TRY(parse_rate(parts[0]));
     if (rate.line || rate.bps == 0)
@@ -129,14 +154,17 @@ Result<AdmitObjective> parse_admit_objective(std::string_view text) {
         return AdmitObjective{.kind = "loss", .most_ns = 0};
     for (const std::string_view kind : {"peak", "fairness"})
         if (text.starts_with(kind) && text.substr(kind.size()).starts_with("<="))
-            return AdmitObjective{.kind = std::string(kind), .most_ns = OLAF_TRY(parse_duration(text.substr(kind.size() + 2)))};
-    return cannot_read("objective", text, "it is 'peak<=TIME', 'fairness<=TIME' or loss=0, in quotes for the shell");
+            return AdmitObjective{.kind = std::string(kind),
+                                  .most_ns =
+                                      OLAF_TRY(parse_duration(text.substr(kind.size() + 2)))};
+    return cannot_read("objective", text,
+                       "it is 'peak<=TIME', 'fairness<=TIME' or loss=0, in quotes for the shell");
 }
 
 /// An option that may be given several times, each text read by that parser.
 template <class Parser, class Into>
-CLI::Option *each_parsed(CLI::App &app, const std::string &name, std::vector<Into> &into, const Parser &parser, const std::string &help,
-                         const std::string &type) {
+CLI::Option *each_parsed(CLI::App &app, const std::string &name, std::vector<Into> &into,
+                         const Parser &parser, const std::string &help, const std::string &type) {
     return app
         .add_option_function<std::vector<std::string>>(
             name,
@@ -154,25 +182,33 @@ CLI::Option *each_parsed(CLI::App &app, const std::string &name, std::vector<Int
 }
 
 void add_admit(CLI::App &root, AdmitOptions &options) {
-    auto &app = *root.add_subcommand("admit", "Tell whether clusters may share queues: whether each arrival that their intervals allow "
-                                              "keeps their Age-of-Model within an objective");
+    auto &app = *root.add_subcommand(
+        "admit",
+        "Tell whether clusters may share queues: whether each arrival that their intervals allow "
+        "keeps their Age-of-Model within an objective");
     each_parsed(app, "--cluster", options.clusters, parse_admit_cluster,
-                "a cluster, how often an update of it comes, and how long that is; repeatable", "ID:INTERVAL[+-JITTER]:BYTES")
+                "a cluster, how often an update of it comes, and how long that is; repeatable",
+                "ID:INTERVAL[+-JITTER]:BYTES")
         ->required();
     each_parsed(app, "--hop", options.hops, parse_admit_hop,
-                "a queue on the way: its rate, Qmax [enough], which clusters pass [all], and how late a departure may be [100us]; "
+                "a queue on the way: its rate, Qmax [enough], which clusters pass [all], and how "
+                "late a departure may be [100us]; "
                 "repeatable, in the order of the way",
                 "RATE[:PLACES[:IDS[:DELAY]]]")
         ->required();
     parsed(app, "--objective", options.objective, parse_admit_objective,
-           "what is asked: each peak of Age-of-Model, the difference of two clusters' mean peaks, or that nothing is lost",
+           "what is asked: each peak of Age-of-Model, the difference of two clusters' mean peaks, "
+           "or that nothing is lost",
            "'peak<=TIME'|'fairness<=TIME'|loss=0")
         ->required();
-    parsed(app, "--mtu", options.mtu, count_parser(576, 65535), "longer updates are cut into segments [1500]", "BYTES");
+    parsed(app, "--mtu", options.mtu, count_parser(576, 65535),
+           "longer updates are cut into segments [1500]", "BYTES");
     parsed(app, "--seed", options.seed, parse_seed, "of the search for a counterexample [0]", "N");
     parsed(
         app, "--time-limit", options.time_limit_ns,
-        [](const std::string &text) { return parse_duration_between(text, 1'000'000, 3'600'000'000'000); },
+        [](const std::string &text) {
+            return parse_duration_between(text, 1'000'000, 3'600'000'000'000);
+        },
         "of the search and of Z3 together [10s]", "TIME");
 }
 
@@ -188,7 +224,10 @@ Error become_fleet_program(const std::string &name, const std::string &options) 
     const auto self = std::filesystem::read_symlink("/proc/self/exe", error);
     const auto program = (self.parent_path().parent_path() / "libexec/olaf" / name).string();
     ::execl(program.c_str(), program.c_str(), options.c_str(), nullptr);
-    return {.operation = "run", .object = program, .code = errno, .reason = {},
+    return {.operation = "run",
+            .object = program,
+            .code = errno,
+            .reason = {},
             .hint = "install the package olaf-fleet"};
 }
 

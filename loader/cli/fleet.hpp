@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The commands of the package olaf-fleet: their command line is here, what they do is a program each.
+// The commands of the package olaf-fleet: their command line is here, what they do is a program
+// each.
 #pragma once
 
 #include <string>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// GOAT's linear program: solved once for the whole model and by classes of workers, it costs what the
-// full one costs, with a column for each worker, sub-model and switch; and no assignment costs less.
+// GOAT's linear program: solved once for the whole model and by classes of workers, it costs what
+// the full one costs, with a column for each worker, sub-model and switch; and no assignment costs
+// less.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -18,7 +19,8 @@ struct World {
     Topology topology;
     Demand demand;
 
-    World(std::uint64_t seed, std::uint32_t switches, std::uint32_t workers, std::vector<std::uint64_t> sub_models) {
+    World(std::uint64_t seed, std::uint32_t switches, std::uint32_t workers,
+          std::vector<std::uint64_t> sub_models) {
         Random random(seed);
         for (std::uint32_t i = 0; i < switches; ++i) {
             Machine machine;
@@ -27,7 +29,8 @@ struct World {
             machine.memory = machine.memory_free = 10 * (1 + random.below(6));
             topology.machines.push_back(machine);
             if (i > 0)
-                topology.links.push_back({.a = static_cast<std::uint32_t>(random.below(i)), .b = i});
+                topology.links.push_back(
+                    {.a = static_cast<std::uint32_t>(random.below(i)), .b = i});
         }
         topology.switches = switches;
         for (std::uint32_t i = 0; i <= workers; ++i) {
@@ -41,13 +44,18 @@ struct World {
         }
         demand.workers = topology.workers();
         demand.sub_models = std::move(sub_models);
-        demand.bytes = std::accumulate(demand.sub_models.begin(), demand.sub_models.end(), std::uint64_t{0});
+        demand.bytes =
+            std::accumulate(demand.sub_models.begin(), demand.sub_models.end(), std::uint64_t{0});
         demand.deadline = std::chrono::steady_clock::now() + std::chrono::minutes(1);
     }
 
     [[nodiscard]] Problem problem(Ways &ways) const {
-        Problem made{.topology = topology, .ways = ways, .demand = demand,
-                     .root = static_cast<std::uint32_t>(topology.machines.size() - 1), .candidates = {}, .levels = {}};
+        Problem made{.topology = topology,
+                     .ways = ways,
+                     .demand = demand,
+                     .root = static_cast<std::uint32_t>(topology.machines.size() - 1),
+                     .candidates = {},
+                     .levels = {}};
         for (std::uint32_t i = 0; i < topology.switches; ++i)
             made.candidates.push_back(i);
         return made;
@@ -55,8 +63,9 @@ struct World {
 };
 
 struct Links {
-    std::vector<std::vector<double>> to; ///< of each worker to each switch, and to the root at the end
-    std::vector<double> up;              ///< of each switch to the root
+    std::vector<std::vector<double>>
+        to;                 ///< of each worker to each switch, and to the root at the end
+    std::vector<double> up; ///< of each switch to the root
 };
 
 Links links_of(const Problem &problem) {
@@ -79,7 +88,9 @@ double full_program(const Problem &problem) {
     LinearProgram program;
     std::vector<LinearProgram::Row> rooms;
     for (std::size_t s = 0; s < switches; ++s)
-        rooms.push_back({.least = 0, .most = static_cast<double>(problem.topology.machines[s].memory), .terms = {}});
+        rooms.push_back({.least = 0,
+                         .most = static_cast<double>(problem.topology.machines[s].memory),
+                         .terms = {}});
     for (const auto bytes : problem.demand.sub_models) {
         const auto b = static_cast<double>(bytes);
         std::vector<int> x;
@@ -139,7 +150,8 @@ TEST(Goat, NoAssignmentCostsLessAndOneOftenCostsAsMuch) {
         for (unsigned sets = 0; sets < 512; ++sets) {
             bool fits = true;
             for (std::size_t s = 0; s < 3; ++s) {
-                const unsigned taken = (sets >> s & 1) + (sets >> (3 + s) & 1) + (sets >> (6 + s) & 1);
+                const unsigned taken =
+                    (sets >> s & 1) + (sets >> (3 + s) & 1) + (sets >> (6 + s) & 1);
                 fits = fits && 10 * taken <= world.topology.machines[s].memory;
             }
             if (fits)

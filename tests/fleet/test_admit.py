@@ -212,6 +212,11 @@ class Admission(unittest.TestCase):
         self.assertLess(verdict["seconds"], 1.2)
 
 
+    def test_a_cluster_that_is_much_faster_than_another_takes_no_longer(self):
+        one = World([(1000, 0, 100), (3600 * 1000 * MS, 0, 100)], [(10**9, 8, [0, 1])])
+        self.assertEqual(self.decided(one, "fairness<=1s")["verdict"], "rejected")
+
+
 class BadInput(unittest.TestCase):
     def refused(self, words, *arguments):
         done = olaf(*arguments)
@@ -223,6 +228,7 @@ class BadInput(unittest.TestCase):
         cluster, hop, peak = ["--cluster", "0:100ms:1kb"], ["--hop", "1mbit"], ["--objective", "peak<=1s"]
         self.refused("write ID:INTERVAL", "--cluster", "0:100ms", *hop, *peak)
         self.refused("write 100us, 1ms or 1s", "--cluster", "0:100:1kb", *hop, *peak)
+        self.refused("3600s", "--cluster", "0:100000s:1kb", *hop, *peak)
         self.refused("write bytes, or 40kb", "--cluster", "0:100ms:many", *hop, *peak)
         self.refused("no less than its interval", "--cluster", "0:100ms±100ms:1kb", *hop, *peak)
         self.refused("given twice", *cluster, *cluster, *hop, *peak)

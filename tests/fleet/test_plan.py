@@ -9,6 +9,7 @@ import pathlib
 import random
 import re
 import shlex
+import shutil
 import subprocess
 import tempfile
 import unittest
@@ -382,6 +383,7 @@ class BadInput(Folder):
         self.refused("leaf-spine", "it doesn't aggregate", arguments=["--root", "host3"], status=1)
         self.refused("leaf-spine:hosts=300,aggregators=0%", "would have 300 children", "256 at most", arguments=["--root", "ps"], status=1)
         self.refused("leaf-spine", "give 1 … 100000", arguments=["--sub-models", "0"])
+        self.assertIn("at most 1tb", olaf("leaf-spine", "--bytes", "2tb").stderr)
         self.refused("leaf-spine", "No such file", arguments=["--sub-models", str(self.folder / "none")])
 
     def test_of_a_file_of_sub_models_says_which_line(self):
@@ -418,6 +420,18 @@ class Shown(Folder):
     def test_notes_say_what_is_lost(self):
         plan = self.plan("leaf-spine:leaves=100,spines=2,hosts=17000", "--root", "ps", "--strategy", "rack")
         self.assertIn("i32x2 keeps 15 bits", plan["notes"][0])
+
+
+class WithoutItsPackage(Folder):
+    def test_both_commands_say_which_one_it_is(self):
+        alone = self.folder / "sbin/olaf"
+        alone.parent.mkdir()
+        shutil.copy(OLAF, alone)
+        admit = ["admit", "--cluster", "0:1s:1kb", "--hop", "1mbit", "--objective", "loss=0"]
+        for words in (["plan", "leaf-spine"], admit):
+            done = subprocess.run([alone, *words], capture_output=True, text=True, check=False)
+            self.assertEqual((done.returncode, done.stdout), (1, ""))
+            self.assertRegex(done.stderr, rf"\Aolaf: cannot run .*libexec/olaf/olaf-{words[0]}: No such file.*olaf-fleet\n\Z")
 
 
 class ThePage(Folder):

@@ -48,15 +48,18 @@ class Simulation::Worker : public RoundVectors {
         for (const auto member : members)
             sum += value(member, result.round, result.chunk);
         if (lanes[0] != sum || result.partial || result.late || result.count != members.size())
-            simulation_->wrong_ = "rule 3: worker " + std::to_string(number_) + " got a wrong sum of round " +
-                                  std::to_string(result.round) + ", of " + std::to_string(result.count) + " and not " +
+            simulation_->wrong_ = "rule 3: worker " + std::to_string(number_) +
+                                  " got a wrong sum of round " + std::to_string(result.round) +
+                                  ", of " + std::to_string(result.count) + " and not " +
                                   std::to_string(members.size());
         simulation_->taken_in_[{result.round, result.chunk}].insert(epoch);
         --rest_[result.round];
         while (rest_.contains(summed) && rest_[summed] == 0)
             rest_.erase(summed++);
     }
-    void miss(std::uint32_t, std::uint32_t) override { simulation_->wrong_ = "rule 3: a worker misses a sum"; }
+    void miss(std::uint32_t, std::uint32_t) override {
+        simulation_->wrong_ = "rule 3: a worker misses a sum";
+    }
 
     void queue_vectors() {
         const auto &world = simulation_->world_;
@@ -77,9 +80,13 @@ class Simulation::Worker : public RoundVectors {
             return;
         sent->second = epoch;
         if (++sent_anew_[epoch] > 2 * (std::size_t{1} << simulation_->world_.pool))
-            simulation_->wrong_ = "rule 4: worker " + std::to_string(number_) + " sends " + std::to_string(sent_anew_[epoch]) + " chunks anew, P is " + std::to_string(std::size_t{1} << simulation_->world_.pool);
+            simulation_->wrong_ = "rule 4: worker " + std::to_string(number_) + " sends " +
+                                  std::to_string(sent_anew_[epoch]) + " chunks anew, P is " +
+                                  std::to_string(std::size_t{1} << simulation_->world_.pool);
     }
-    [[nodiscard]] bool is_done() const { return left || (active && summed >= simulation_->world_.vectors.size()); }
+    [[nodiscard]] bool is_done() const {
+        return left || (active && summed >= simulation_->world_.vectors.size());
+    }
     [[nodiscard]] Report report() const {
         Report now{.epoch = epoch, .next_round = child.next_round(), .held = {}, .past = past};
         if (hold && child.next_round() == *hold && child.is_idle())
@@ -90,7 +97,8 @@ class Simulation::Worker : public RoundVectors {
     RoundChild child;
     unsigned epoch = 0;
     bool active = false, left = false;
-    std::optional<std::uint32_t> hold, past; // a round that it doesn't begin; one that it has begun though asked to hold
+    std::optional<std::uint32_t> hold,
+        past; // a round that it doesn't begin; one that it has begun though asked to hold
     std::uint32_t summed = 0;
     std::uint64_t revision = 0; // of the hold, or of its end, that it heard of last
     std::uint64_t busy_until = 0, wakes_at = UINT64_MAX, last_report_at = 0;
@@ -101,15 +109,16 @@ class Simulation::Worker : public RoundVectors {
     std::uint32_t number_;
     std::map<std::uint32_t, std::uint32_t> rest_; // chunks of each vector that aren't there
     std::set<std::pair<std::uint32_t, std::uint32_t>> taken_;
-    std::map<std::pair<std::uint32_t, std::uint32_t>, unsigned> sent_in_; // the newest epoch, of a chunk
+    std::map<std::pair<std::uint32_t, std::uint32_t>, unsigned>
+        sent_in_; // the newest epoch, of a chunk
     std::map<unsigned, std::size_t> sent_anew_;
 };
 
 Simulation::~Simulation() = default;
 
 Simulation::Simulation(const World &world)
-    : world_(world), random_(world.seed * 77 + 5), moves_left_(world.moves), joins_left_(world.joins),
-      leaves_left_(world.leaves) {
+    : world_(world), random_(world.seed * 77 + 5), moves_left_(world.moves),
+      joins_left_(world.joins), leaves_left_(world.leaves) {
     // Each has room for an old plan, a new one and one that was given up.
     machines_.resize(world_.workers * 4 + 12);
     for (auto &machine : machines_)
@@ -160,7 +169,10 @@ Simulation::Epoch Simulation::plan(const std::set<std::uint32_t> &members, bool 
         made.seat = old.seat;
         made.shape = old.shape;
         for (const Job &one : old.jobs)
-            place({.setup = one.setup, .parent = one.parent, .children = one.children, .of_nodes = one.of_nodes});
+            place({.setup = one.setup,
+                   .parent = one.parent,
+                   .children = one.children,
+                   .of_nodes = one.of_nodes});
         return made;
     }
     std::vector<int> layer(members.begin(), members.end());
@@ -170,10 +182,13 @@ Simulation::Epoch Simulation::plan(const std::set<std::uint32_t> &members, bool 
     for (std::uint64_t level = 1;; ++level) {
         std::vector<int> above;
         for (std::size_t at = 0; at < layer.size();) {
-            const auto taken = level == depth ? layer.size() : std::min<std::size_t>(between(1, 3), layer.size() - at);
+            const auto taken = level == depth
+                                   ? layer.size()
+                                   : std::min<std::size_t>(between(1, 3), layer.size() - at);
             const auto job = static_cast<int>(made.jobs.size());
             const std::vector<int> children(layer.begin() + static_cast<std::ptrdiff_t>(at),
-                                            layer.begin() + static_cast<std::ptrdiff_t>(at + taken));
+                                            layer.begin() +
+                                                static_cast<std::ptrdiff_t>(at + taken));
             place({.setup = {.children = static_cast<std::uint32_t>(taken), .pool = world_.pool},
                    .children = children,
                    .of_nodes = of_nodes});
@@ -207,7 +222,8 @@ void Simulation::prepare(unsigned epoch, std::uint32_t number) {
     Machine &machine = machines_[job.machine];
     if (!machine.alive || of.given_up || job.prepared)
         return;
-    const std::tuple place(job.parent < 0 ? SIZE_MAX : of.jobs[static_cast<std::size_t>(job.parent)].machine,
+    const std::tuple place(job.parent < 0 ? SIZE_MAX
+                                          : of.jobs[static_cast<std::size_t>(job.parent)].machine,
                            job.setup.rank_at_parent.value_or(0), job.setup.children);
     const auto [known, is_new] = machine.set.try_emplace(of.wire_id, place);
     if (!is_new && known->second != place) {
@@ -220,7 +236,8 @@ void Simulation::prepare(unsigned epoch, std::uint32_t number) {
         return;
     }
     machine.slots -= needed;
-    job.node = std::make_unique<RoundNode>(job.setup, static_cast<std::uint32_t>(between(1, UINT32_MAX)));
+    job.node =
+        std::make_unique<RoundNode>(job.setup, static_cast<std::uint32_t>(between(1, UINT32_MAX)));
     job.prepared = true;
 }
 
@@ -238,11 +255,15 @@ void Simulation::remove(unsigned epoch, std::uint32_t number) {
 
 void Simulation::tell(std::uint32_t worker, Notice notice, std::uint64_t most_ns) {
     notice.revision = ++revision_;
-    push({.what = Event::What::notice, .at = now_ + between(1'000, most_ns), .whom = worker, .notice = notice});
+    push({.what = Event::What::notice,
+          .at = now_ + between(1'000, most_ns),
+          .whom = worker,
+          .notice = notice});
 }
 
 bool Simulation::is_broken(unsigned epoch) const {
-    return std::ranges::any_of(epochs_[epoch].jobs, [&](const Job &job) { return !machines_[job.machine].alive; });
+    return std::ranges::any_of(epochs_[epoch].jobs,
+                               [&](const Job &job) { return !machines_[job.machine].alive; });
 }
 
 std::uint32_t Simulation::highest_next_round() const {
@@ -257,7 +278,8 @@ void Simulation::control() {
     if (done())
         return;
     if (world_.leaders_die && now_ >= leader_back_at_ && chance() < 0.1)
-        leader_back_at_ = now_ + between(1'000'000, 20'000'000); // another one leads then, from the same state
+        leader_back_at_ =
+            now_ + between(1'000'000, 20'000'000); // another one leads then, from the same state
     if (now_ >= leader_back_at_) {
         retire();
         switch (phase_) {
@@ -273,7 +295,8 @@ void Simulation::control() {
         }
     }
     const bool is_busy = phase_ != Phase::running;
-    push({.what = Event::What::control, .at = now_ + (is_busy ? between(50'000, 500'000) : between(50'000, 8'000'000))});
+    push({.what = Event::What::control,
+          .at = now_ + (is_busy ? between(50'000, 500'000) : between(50'000, 8'000'000))});
 }
 
 void Simulation::begin_plan() {
@@ -291,12 +314,15 @@ void Simulation::begin_plan() {
         same_shape = false;
         if (leaves_left_ > 0 && next_members_.size() > 2) {
             --leaves_left_;
-            next_members_.erase(std::next(next_members_.begin(), static_cast<std::ptrdiff_t>(between(0, next_members_.size() - 1))));
+            next_members_.erase(
+                std::next(next_members_.begin(),
+                          static_cast<std::ptrdiff_t>(between(0, next_members_.size() - 1))));
         }
         if (joins_left_ > 0) {
             --joins_left_;
             next_members_.insert(static_cast<std::uint32_t>(workers_.size()));
-            workers_.push_back(std::make_unique<Worker>(*this, static_cast<std::uint32_t>(workers_.size())));
+            workers_.push_back(
+                std::make_unique<Worker>(*this, static_cast<std::uint32_t>(workers_.size())));
         }
     } else if (broken) {
         same_shape = same_shape || world_.floats; // floats can't change their tree in the middle
@@ -310,7 +336,10 @@ void Simulation::begin_plan() {
     const auto next = static_cast<unsigned>(epochs_.size() - 1);
     for (std::uint32_t i = 0; i < epochs_[next].jobs.size(); ++i)
         if (!world_.agents_fail || chance() > 0.1)
-            push({.what = Event::What::prepare, .at = now_ + between(100'000, 10'000'000), .epoch = next, .whom = i});
+            push({.what = Event::What::prepare,
+                  .at = now_ + between(100'000, 10'000'000),
+                  .epoch = next,
+                  .whom = i});
     phase_ = Phase::preparing;
     since_ = now_;
 }
@@ -318,7 +347,8 @@ void Simulation::begin_plan() {
 void Simulation::when_preparing() {
     const auto &next = epochs_.back();
     const bool ready = std::ranges::all_of(next.jobs, [](const Job &job) { return job.prepared; });
-    const bool in_vain = now_ > since_ + kPreparingEnds || is_broken(static_cast<unsigned>(epochs_.size() - 1));
+    const bool in_vain =
+        now_ > since_ + kPreparingEnds || is_broken(static_cast<unsigned>(epochs_.size() - 1));
     if (world_.wrong == WrongControl::commits_before_prepared && epoch_ + 1 < epochs_.size()) {
         if (!is_boundary_ && epoch_ != epochs_.size() - 1)
             commit();
@@ -346,7 +376,8 @@ void Simulation::hold(std::uint32_t round) {
 }
 
 void Simulation::when_holding() {
-    if (is_broken(epoch_) || is_broken(static_cast<unsigned>(epochs_.size() - 1)) || now_ > since_ + kHoldingEnds) {
+    if (is_broken(epoch_) || is_broken(static_cast<unsigned>(epochs_.size() - 1)) ||
+        now_ > since_ + kHoldingEnds) {
         for (const auto member : epochs_[epoch_].members)
             tell(member, {.what = Notice::What::withdraw, .epoch = epoch_}, 2'000'000);
         return give_up();
@@ -354,15 +385,18 @@ void Simulation::when_holding() {
     std::size_t held = 0;
     for (const auto member : epochs_[epoch_].members) {
         const auto &report = reports_[member];
-        const bool is_of_this = report.epoch == epoch_ || world_.wrong == WrongControl::hold_without_epoch;
+        const bool is_of_this =
+            report.epoch == epoch_ || world_.wrong == WrongControl::hold_without_epoch;
         if (is_of_this && report.past && *report.past >= hold_round_)
             return hold(highest_next_round() + 2);
         held += is_of_this && report.held == hold_round_ ? 1 : 0;
         // An agent that was started anew asks again.
         if (report.held != hold_round_ && chance() < 0.2)
-            tell(member, {.what = Notice::What::hold, .epoch = epoch_, .round = hold_round_}, 2'000'000);
+            tell(member, {.what = Notice::What::hold, .epoch = epoch_, .round = hold_round_},
+                 2'000'000);
     }
-    const auto needed = epochs_[epoch_].members.size() - (world_.wrong == WrongControl::commits_before_held ? 1 : 0);
+    const auto needed = epochs_[epoch_].members.size() -
+                        (world_.wrong == WrongControl::commits_before_held ? 1 : 0);
     if (held >= needed)
         commit();
 }
@@ -386,9 +420,11 @@ void Simulation::commit() {
     auto all = before;
     all.insert(of.members.begin(), of.members.end());
     for (const auto member : all)
-        tell(member, {.what = Notice::What::commit, .epoch = next}, chance() < 0.1 ? 20'000'000 : 2'000'000);
+        tell(member, {.what = Notice::What::commit, .epoch = next},
+             chance() < 0.1 ? 20'000'000 : 2'000'000);
     if (world_.wrong == WrongControl::commits_before_prepared &&
-        !std::ranges::all_of(of.jobs, [](const Job &job) { return job.prepared; }) && world_.agents_fail && chance() < 0.5) {
+        !std::ranges::all_of(of.jobs, [](const Job &job) { return job.prepared; }) &&
+        world_.agents_fail && chance() < 0.5) {
         epoch_ = next - 1;
         give_up();
         for (const auto member : before)
@@ -403,11 +439,15 @@ void Simulation::give_up() {
     ++abandoned_;
     // Who was to join, or to leave, does so by the next one.
     for (const auto member : next_members_)
-        joins_left_ += !epochs_[epoch_].members.contains(member) && !workers_[member]->active ? 1 : 0;
+        joins_left_ +=
+            !epochs_[epoch_].members.contains(member) && !workers_[member]->active ? 1 : 0;
     for (const auto member : epochs_[epoch_].members)
         leaves_left_ += next_members_.contains(member) ? 0 : 1;
     for (std::uint32_t i = 0; i < epochs_[next].jobs.size(); ++i)
-        push({.what = Event::What::remove, .at = now_ + between(100'000, 5'000'000), .epoch = next, .whom = i});
+        push({.what = Event::What::remove,
+              .at = now_ + between(100'000, 5'000'000),
+              .epoch = next,
+              .whom = i});
     phase_ = Phase::running;
 }
 
@@ -419,13 +459,17 @@ void Simulation::retire() {
         if (old.retired || old.given_up)
             continue;
         const bool all_moved = std::ranges::all_of(old.members, [&](std::uint32_t member) {
-            return workers_[member]->left || (reports_.contains(member) && reports_.at(member).epoch > epoch);
+            return workers_[member]->left ||
+                   (reports_.contains(member) && reports_.at(member).epoch > epoch);
         });
         if (!all_moved && !world_.retires_early)
             continue;
         old.retired = true;
         for (std::uint32_t i = 0; i < old.jobs.size(); ++i)
-            push({.what = Event::What::remove, .at = now_ + between(10'000, 1'000'000), .epoch = epoch, .whom = i});
+            push({.what = Event::What::remove,
+                  .at = now_ + between(10'000, 1'000'000),
+                  .epoch = epoch,
+                  .whom = i});
     }
 }
 
@@ -451,9 +495,10 @@ void Simulation::hear(std::uint32_t number, const Notice &notice) {
         return wake(number);
     }
     Epoch &of = epochs_[notice.epoch];
-    if (worker.left || (worker.active && (notice.epoch == worker.epoch ||
-                                          (notice.epoch < worker.epoch && world_.wrong != WrongControl::goes_back &&
-                                           world_.wrong != WrongControl::commits_before_prepared))))
+    if (worker.left || (worker.active &&
+                        (notice.epoch == worker.epoch ||
+                         (notice.epoch < worker.epoch && world_.wrong != WrongControl::goes_back &&
+                          world_.wrong != WrongControl::commits_before_prepared))))
         return;
     if (worker.active && notice.epoch < worker.epoch)
         wrong_ = "rule 2: worker " + std::to_string(number) + " goes back to an older plan";
@@ -485,8 +530,12 @@ void Simulation::wake(std::uint32_t number) {
     worker.queue_vectors();
     if (const auto report = worker.report(); report != worker.reported) {
         worker.reported = report;
-        worker.last_report_at = std::max(worker.last_report_at + 1, now_ + between(10'000, 2'000'000));
-        push({.what = Event::What::report, .at = worker.last_report_at, .whom = number, .report = report});
+        worker.last_report_at =
+            std::max(worker.last_report_at + 1, now_ + between(10'000, 2'000'000));
+        push({.what = Event::What::report,
+              .at = worker.last_report_at,
+              .whom = number,
+              .report = report});
     }
     if (worker.left || now_ < worker.busy_until)
         return; // it wakes when it is done with what it sends
@@ -537,11 +586,15 @@ void Simulation::transmit(Event event) {
     push(std::move(event));
 }
 
-void Simulation::from_node(unsigned epoch, std::uint32_t number, const std::vector<RoundSent> &out) {
+void Simulation::from_node(unsigned epoch, std::uint32_t number,
+                           const std::vector<RoundSent> &out) {
     const Job &job = epochs_[epoch].jobs[number];
     for (const RoundSent &sent : out)
         if (sent.up)
-            transmit({.what = Event::What::to_node, .epoch = epoch, .whom = static_cast<std::uint32_t>(job.parent), .message = sent.message});
+            transmit({.what = Event::What::to_node,
+                      .epoch = epoch,
+                      .whom = static_cast<std::uint32_t>(job.parent),
+                      .message = sent.message});
         else
             transmit({.what = job.of_nodes ? Event::What::to_node : Event::What::to_worker,
                       .epoch = epoch,
@@ -570,7 +623,8 @@ void Simulation::handle(const Event &event) {
         static_cast<void>(worker.child.take(to_bytes(shape, event.message), event.message.lanes,
                                             RoundChild::Time(static_cast<std::int64_t>(now_))));
         if (worker.child.failure())
-            wrong_ = "worker " + std::to_string(event.whom) + " fails: " + worker.child.failure()->message();
+            wrong_ = "worker " + std::to_string(event.whom) +
+                     " fails: " + worker.child.failure()->message();
         return wake(event.whom);
     }
     case Event::What::wake:
@@ -590,15 +644,18 @@ void Simulation::handle(const Event &event) {
 }
 
 bool Simulation::done() const {
-    return std::ranges::all_of(workers_, [&](const auto &worker) { return worker->is_done() || !worker->active; });
+    return std::ranges::all_of(
+        workers_, [&](const auto &worker) { return worker->is_done() || !worker->active; });
 }
 
 std::string Simulation::unfinished() const {
     std::string text = "not done:";
     for (std::size_t i = 0; i < workers_.size(); ++i)
         if (workers_[i]->active && !workers_[i]->is_done())
-            text += " [" + std::to_string(i) + " by plan " + std::to_string(workers_[i]->epoch) + " of " + std::to_string(epoch_) + ": " +
-                    workers_[i]->child.missing(RoundChild::Time(static_cast<std::int64_t>(now_))) + "]";
+            text += " [" + std::to_string(i) + " by plan " + std::to_string(workers_[i]->epoch) +
+                    " of " + std::to_string(epoch_) + ": " +
+                    workers_[i]->child.missing(RoundChild::Time(static_cast<std::int64_t>(now_))) +
+                    "]";
     return text;
 }
 

@@ -23,14 +23,14 @@ namespace olaf::model::replan {
 /// What a wrong control does. Each must be found.
 enum class WrongControl {
     none,
-    one_wire_id,            ///< (1) the new plan's jobs have the old one's id
-    goes_back,              ///< (2) workers take an older plan again
-    hold_without_epoch,     ///< (3) a hold says its round, and not of which plan
-    commits_before_held,    ///< (4) one member hasn't held
-    members_at_once,        ///< (5) members change without a hold
-    floats_at_once,         ///< (6) another tree for sums of floats without a hold
+    one_wire_id,             ///< (1) the new plan's jobs have the old one's id
+    goes_back,               ///< (2) workers take an older plan again
+    hold_without_epoch,      ///< (3) a hold says its round, and not of which plan
+    commits_before_held,     ///< (4) one member hasn't held
+    members_at_once,         ///< (5) members change without a hold
+    floats_at_once,          ///< (6) another tree for sums of floats without a hold
     commits_before_prepared, ///< (7) and gives up the plan when an agent fails
-    never_retires,          ///< (18) jobs of old plans stay
+    never_retires,           ///< (18) jobs of old plans stay
 };
 
 struct World {
@@ -42,8 +42,8 @@ struct World {
     std::vector<std::uint32_t> vectors = {}; ///< chunks of each
     unsigned moves = 3;
     unsigned joins = 0, leaves = 0;
-    bool same_shape = false;  ///< only other hosts in the same tree
-    bool floats = false;      ///< sums depend on the tree
+    bool same_shape = false; ///< only other hosts in the same tree
+    bool floats = false;     ///< sums depend on the tree
     bool nodes_die = false, agents_fail = false, leaders_die = false;
     bool retires_early = false; ///< old jobs go at the commit, while some still use them
     WrongControl wrong = WrongControl::none;
@@ -79,9 +79,10 @@ class Simulation {
         std::vector<Job> jobs;
         std::map<std::uint32_t, std::pair<int, std::uint32_t>> seat; ///< of each worker: job, rank
         std::set<std::uint32_t> members;
-        std::optional<std::uint32_t> begin; ///< the round of the newest boundary, this one's or an earlier one's
-        unsigned begun_by = 0;              ///< the epoch of that boundary
-        unsigned shape = 0;                 ///< equal: the same tree on other machines
+        std::optional<std::uint32_t>
+            begin;             ///< the round of the newest boundary, this one's or an earlier one's
+        unsigned begun_by = 0; ///< the epoch of that boundary
+        unsigned shape = 0;    ///< equal: the same tree on other machines
         bool retired = false, given_up = false;
     };
     struct Machine {
@@ -150,7 +151,9 @@ class Simulation {
     [[nodiscard]] bool done() const;
     [[nodiscard]] std::string unfinished() const;
     [[nodiscard]] std::string left_behind();
-    [[nodiscard]] std::int64_t tai() const { return static_cast<std::int64_t>(now_ + 1'000'000'000); }
+    [[nodiscard]] std::int64_t tai() const {
+        return static_cast<std::int64_t>(now_ + 1'000'000'000);
+    }
 
     World world_;
     std::mt19937_64 random_;
@@ -174,7 +177,8 @@ class Simulation {
     std::uint64_t revision_ = 0;
 
     std::uint64_t commits_ = 0, boundaries_ = 0, abandoned_ = 0, crossed_ = 0;
-    std::map<std::pair<std::uint32_t, std::uint32_t>, std::set<unsigned>> taken_in_; ///< epochs, of a chunk
+    std::map<std::pair<std::uint32_t, std::uint32_t>, std::set<unsigned>>
+        taken_in_; ///< epochs, of a chunk
 };
 
 } // namespace olaf::model::replan

@@ -34,7 +34,8 @@ World world_of(std::uint64_t seed, Kind kind) {
         world.joins = up_to(2);
         world.leaves = up_to(2);
     }
-    for (unsigned i = 0, count = 20 + up_to(150) + (kind == Kind::many_moves ? 600 : 0); i < count; ++i)
+    for (unsigned i = 0, count = 20 + up_to(150) + (kind == Kind::many_moves ? 600 : 0); i < count;
+         ++i)
         world.vectors.push_back(1 + up_to(up_to(2) != 0 ? 5 : 40));
     return world;
 }
@@ -116,14 +117,16 @@ TEST_P(WrongControls, AreFound) {
 
 INSTANTIATE_TEST_SUITE_P(
     All, WrongControls,
-    testing::Values(Fault{"OneWireId", WrongControl::one_wire_id, Kind::any_tree, "rule 1"},
-                    Fault{"GoesBack", WrongControl::goes_back, Kind::any_tree, "rule 2"},
-                    Fault{"HoldWithoutEpoch", WrongControl::hold_without_epoch, Kind::boundaries, ""},
-                    Fault{"CommitsBeforeHeld", WrongControl::commits_before_held, Kind::boundaries, ""},
-                    Fault{"MembersAtOnce", WrongControl::members_at_once, Kind::boundaries, ""},
-                    Fault{"FloatsAtOnce", WrongControl::floats_at_once, Kind::floats, "rule 3"},
-                    Fault{"CommitsBeforePrepared", WrongControl::commits_before_prepared, Kind::any_tree, "rule 2"},
-                    Fault{"NeverRetires", WrongControl::never_retires, Kind::many_moves, "rule 11"}),
+    testing::Values(
+        Fault{"OneWireId", WrongControl::one_wire_id, Kind::any_tree, "rule 1"},
+        Fault{"GoesBack", WrongControl::goes_back, Kind::any_tree, "rule 2"},
+        Fault{"HoldWithoutEpoch", WrongControl::hold_without_epoch, Kind::boundaries, ""},
+        Fault{"CommitsBeforeHeld", WrongControl::commits_before_held, Kind::boundaries, ""},
+        Fault{"MembersAtOnce", WrongControl::members_at_once, Kind::boundaries, ""},
+        Fault{"FloatsAtOnce", WrongControl::floats_at_once, Kind::floats, "rule 3"},
+        Fault{"CommitsBeforePrepared", WrongControl::commits_before_prepared, Kind::any_tree,
+              "rule 2"},
+        Fault{"NeverRetires", WrongControl::never_retires, Kind::many_moves, "rule 11"}),
     [](const auto &of) { return std::string(of.param.name); });
 
 } // namespace

@@ -2,12 +2,12 @@
 // GOAT, section IV: which sub-model is summed at which switch, by a linear program and rounding.
 //
 // Eq. 1, the least traffic: min Σ_g b(g)·[Σ_w Σ_s y(w,g,s)·D(w,s) + Σ_s x(g,s)·D(s,α)], where each
-// worker's sub-model goes to one place (Σ_s y = 1, the root α among them), only to a switch that was
-// taken for it (y ≤ x), and a switch holds what it takes (Σ_g x·b(g) ≤ B(s)).
+// worker's sub-model goes to one place (Σ_s y = 1, the root α among them), only to a switch that
+// was taken for it (y ≤ x), and a switch holds what it takes (Σ_g x·b(g) ≤ B(s)).
 //
 // A sub-model for each and all of them at once cost the same: the mean of any solution, weighted by
-// b(g), is one for the whole model and costs as much; and each g may copy that one. So the program is
-// solved for the whole model alone, and workers that are as far from everything are one column.
+// b(g), is one for the whole model and costs as much; and each g may copy that one. So the program
+// is solved for the whole model alone, and workers that are as far from everything are one column.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -77,7 +77,9 @@ Distances distances(const Problem &problem) {
         for (const auto &way : problem.ways.to(hosts[i], problem.candidates))
             links.push_back(way.links);
         links.push_back(from_root[i++].links);
-        auto &same = by_distance.try_emplace(links, Class{.workers = {}, .to = {}, .to_root = links.back()}).first->second;
+        auto &same =
+            by_distance.try_emplace(links, Class{.workers = {}, .to = {}, .to_root = links.back()})
+                .first->second;
         same.workers.insert(same.workers.end(), who.begin(), who.end());
     }
     for (auto &[links, one] : by_distance) {
@@ -100,9 +102,10 @@ Result<Solution> solved(const Problem &problem, const Distances &distances, Obje
     std::vector<int> x;
     for (std::size_t s = 0; s < problem.candidates.size(); ++s) {
         const auto room = problem.topology.machines[problem.candidates[s]].memory_free;
-        const auto most = room == no_limit ? 1.0
-                                           : std::min(1.0, static_cast<double>(room) /
-                                                               static_cast<double>(problem.demand.bytes));
+        const auto most = room == no_limit
+                              ? 1.0
+                              : std::min(1.0, static_cast<double>(room) /
+                                                  static_cast<double>(problem.demand.bytes));
         x.push_back(program.column(distances.to_root[s], most));
     }
     std::vector<std::vector<int>> y;
@@ -111,8 +114,8 @@ Result<Solution> solved(const Problem &problem, const Distances &distances, Obje
         LinearProgram::Row sum{.least = 1, .most = 1, .terms = {}};
         auto &columns = y.emplace_back();
         for (const auto &[s, links] : one.to) {
-            const int column = program.column(
-                least ? count * links : -count * distances.to_root[s], 1);
+            const int column =
+                program.column(least ? count * links : -count * distances.to_root[s], 1);
             columns.push_back(column);
             sum.terms.push_back({column, 1});
             program.rows.push_back({.least = -1, .most = 0, .terms = {{column, 1}, {x[s], -1}}});
@@ -153,7 +156,8 @@ double cost(const Problem &problem, const Distances &distances, const Solution &
 }
 
 double seconds_left(const Problem &problem) {
-    return std::chrono::duration<double>(problem.demand.deadline - std::chrono::steady_clock::now()).count();
+    return std::chrono::duration<double>(problem.demand.deadline - std::chrono::steady_clock::now())
+        .count();
 }
 
 /// KRGS (Algorithm 1): ⌊Σ x⌋ knapsacks of about equal weight, a switch of each drawn by its x. Then
@@ -162,7 +166,8 @@ std::vector<std::uint32_t> drawn_switches(const Problem &problem, const std::vec
                                           std::uint64_t bytes, std::vector<std::uint64_t> &held,
                                           std::vector<std::uint64_t> &jobs, Random &random) {
     constexpr double tiny = 1e-9;
-    const auto knapsacks = static_cast<std::size_t>(std::floor(std::accumulate(x.begin(), x.end(), 0.0) + tiny));
+    const auto knapsacks =
+        static_cast<std::size_t>(std::floor(std::accumulate(x.begin(), x.end(), 0.0) + tiny));
     std::vector<std::uint32_t> order(x.size());
     std::iota(order.begin(), order.end(), 0);
     std::ranges::stable_sort(order, [&](std::uint32_t a, std::uint32_t b) { return x[a] > x[b]; });
@@ -171,7 +176,8 @@ std::vector<std::uint32_t> drawn_switches(const Problem &problem, const std::vec
     std::vector<std::uint32_t> chosen;
     for (const auto s : order)
         if (knapsacks > 0 && x[s] > tiny) {
-            const auto lightest = static_cast<std::size_t>(std::ranges::min_element(weight) - weight.begin());
+            const auto lightest =
+                static_cast<std::size_t>(std::ranges::min_element(weight) - weight.begin());
             in[lightest].push_back(s);
             weight[lightest] += x[s];
         }
@@ -252,17 +258,21 @@ Result<Found> rounded(const Problem &problem, const std::string &name, Objective
                                    : fail("solve", "the linear program", 0, "", "the time ran out");
     if (!solution) {
         found = OLAF_TRY(rack(problem));
-        found.notes.push_back(fmt::format("{}: {}; planned by rack instead", name, solution.error().reason));
+        found.notes.push_back(
+            fmt::format("{}: {}; planned by rack instead", name, solution.error().reason));
         return found;
     }
     if (objective == Objective::least_traffic)
-        found.notes.push_back(fmt::format("goat: no assignment costs less than {:.0f} bytes over all links, the optimum of "
-                                          "its linear program", std::floor(cost(problem, all, *solution))));
+        found.notes.push_back(fmt::format(
+            "goat: no assignment costs less than {:.0f} bytes over all links, the optimum of "
+            "its linear program",
+            std::floor(cost(problem, all, *solution))));
     Random random(problem.demand.seed);
     std::vector<std::uint64_t> held(problem.candidates.size()), jobs(problem.candidates.size());
     for (const auto bytes : problem.demand.sub_models) {
         const auto chosen = drawn_switches(problem, solution->x, bytes, held, jobs, random);
-        found.trees.push_back(OLAF_TRY(mended(problem, assigned(problem, all, *solution, chosen, random))));
+        found.trees.push_back(
+            OLAF_TRY(mended(problem, assigned(problem, all, *solution, chosen, random))));
     }
     return found;
 }
@@ -275,14 +285,16 @@ Result<Found> goat(const Problem &problem) {
     if (!alone)
         return found;
     const auto traffic = [&](const Found &one) {
-        return planned(problem.topology, problem.ways, problem.demand, one.trees, one.bytes).predicted.traffic_bytes;
+        return planned(problem.topology, problem.ways, problem.demand, one.trees, one.bytes)
+            .predicted.traffic_bytes;
     };
     return found && traffic(*found) <= traffic(*alone) ? std::move(found) : std::move(alone);
 }
 
 Result<double> goat_optimum(const Problem &problem) {
     const auto all = distances(problem);
-    return cost(problem, all, OLAF_TRY(solved(problem, all, Objective::least_traffic, seconds_left(problem))));
+    return cost(problem, all,
+                OLAF_TRY(solved(problem, all, Objective::least_traffic, seconds_left(problem))));
 }
 
 Result<Found> goat_max(const Problem &problem) {

@@ -5,8 +5,8 @@
 #include <limits>
 #include <queue>
 
-#include "strategies.hpp"
 #include "olaf/try.hpp"
+#include "strategies.hpp"
 
 namespace olaf::fleet {
 namespace {
@@ -20,7 +20,8 @@ class Growth {
     explicit Growth(const Problem &problem)
         : problem(problem), key(problem.topology.machines.size(), none),
           toward(problem.topology.machines.size(), none), is_node(problem.topology.machines.size()),
-          index(problem.topology.machines.size(), none), workers_at(problem.topology.machines.size()) {
+          index(problem.topology.machines.size(), none),
+          workers_at(problem.topology.machines.size()) {
         for (const auto i : problem.candidates)
             is_node[i] = problem.ways.links_to_vertex(i) == 0; // hosts aren't on any way
         const auto &workers = problem.demand.workers;
@@ -52,8 +53,8 @@ class Growth {
     }
 
   private:
-    /// A link counts this much, and a switch on the way that aggregates takes 1 off: of ways that are
-    /// as long, that with the most places where others may join.
+    /// A link counts this much, and a switch on the way that aggregates takes 1 off: of ways that
+    /// are as long, that with the most places where others may join.
     static constexpr std::uint32_t step = 1024;
 
     /// The node that workers there send to; all nodes on their way are made.
@@ -97,11 +98,12 @@ class Growth {
 
     const Problem &problem;
     Tree tree;
-    std::vector<std::uint32_t> key;    ///< of each vertex: how far it is from the tree
-    std::vector<std::uint32_t> toward; ///< and its neighbour on the way there; none: it is in the tree
-    std::vector<bool> is_node;         ///< it aggregates
-    std::vector<std::uint32_t> index;  ///< its node in the tree; none: it isn't one
-    std::vector<std::vector<std::uint32_t>> workers_at; ///< those that haven't joined
+    std::vector<std::uint32_t> key; ///< of each vertex: how far it is from the tree
+    std::vector<std::uint32_t>
+        toward;                ///< and its neighbour on the way there; none: it is in the tree
+    std::vector<bool> is_node; ///< it aggregates
+    std::vector<std::uint32_t> index; ///< its node in the tree; none: it isn't one
+    std::vector<std::vector<std::uint32_t>> workers_at;   ///< those that haven't joined
     using Step = std::pair<std::uint32_t, std::uint32_t>; ///< distance, vertex
     std::priority_queue<Step, std::vector<Step>, std::greater<>> front, waiting;
 };

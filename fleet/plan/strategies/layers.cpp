@@ -60,12 +60,13 @@ Layers::Unit Layers::place(std::uint32_t machine, std::span<const Unit> children
 
 void Layers::give(std::span<const Unit> children, std::uint32_t node) {
     for (const auto child : children)
-        (child.is_node ? tree.nodes[child.index].parent : tree.parent_of_worker[child.index]) = node;
+        (child.is_node ? tree.nodes[child.index].parent : tree.parent_of_worker[child.index]) =
+            node;
     children_of[node] += static_cast<std::uint32_t>(children.size());
 }
 
-std::vector<Layers::Unit> Layers::fit(std::vector<Unit> units,
-                                      std::span<const std::uint32_t> candidates, std::uint32_t top) {
+std::vector<Layers::Unit>
+Layers::fit(std::vector<Unit> units, std::span<const std::uint32_t> candidates, std::uint32_t top) {
     std::vector<std::uint32_t> free;
     std::ranges::copy_if(candidates, std::back_inserter(free),
                          [&](std::uint32_t i) { return !used[i] && i != top; });
@@ -83,7 +84,8 @@ std::vector<Layers::Unit> Layers::fit(std::vector<Unit> units,
             return false;
         };
         const bool fits = children <= most_children;
-        const double alone = fits ? std::min(slowest, problem.usable(top) / static_cast<double>(children)) : 0;
+        const double alone =
+            fits ? std::min(slowest, problem.usable(top) / static_cast<double>(children)) : 0;
         if (fits && (alone >= slowest || served(problem.usable(top), slowest) >= children))
             break;
         // The largest rate at which they take all; where they can't at any, each takes what it may.
@@ -152,12 +154,15 @@ std::vector<Layers::Unit> Layers::within(std::vector<Unit> units,
                                          std::span<const std::uint32_t> candidates, bool promotes) {
     const auto top = std::ranges::find_if(candidates, [&](std::uint32_t i) { return !used[i]; });
     if (top == candidates.end() && promotes) {
-        const auto children = [&](Unit unit) { return unit.is_node ? children_of[unit.index] : most_children; };
+        const auto children = [&](Unit unit) {
+            return unit.is_node ? children_of[unit.index] : most_children;
+        };
         const auto best = std::ranges::min_element(units, {}, children);
         if (best == units.end() || children(*best) + 1 > most_children)
             return units;
         std::iter_swap(units.begin(), best);
-        const auto taken = std::min<std::size_t>(units.size() - 1, most_children - children(units.front()));
+        const auto taken =
+            std::min<std::size_t>(units.size() - 1, most_children - children(units.front()));
         give(std::span(units).subspan(1, taken), units.front().index);
         units.erase(units.begin() + 1, units.begin() + 1 + static_cast<std::ptrdiff_t>(taken));
         return units;
@@ -166,7 +171,8 @@ std::vector<Layers::Unit> Layers::within(std::vector<Unit> units,
         return units;
     auto left = fit(std::move(units), candidates, *top);
     // Workers of its own host can't be its children.
-    auto others = std::ranges::stable_partition(left, [&](Unit unit) { return machine(unit) != *top; });
+    auto others =
+        std::ranges::stable_partition(left, [&](Unit unit) { return machine(unit) != *top; });
     const auto taken = std::min<std::size_t>(left.size() - others.size(), most_children);
     if (taken < 2)
         return left;
@@ -184,7 +190,9 @@ std::vector<Layers::Unit> Layers::by_racks() {
     std::vector<std::uint32_t> rack_of(machines.size(), std::numeric_limits<std::uint32_t>::max());
     for (std::uint32_t i = 0; i < machines.size(); ++i)
         if (machines[i].is_host) {
-            rack_of[i] = number.try_emplace(machines[i].site, static_cast<std::uint32_t>(number.size())).first->second;
+            rack_of[i] =
+                number.try_emplace(machines[i].site, static_cast<std::uint32_t>(number.size()))
+                    .first->second;
             rack_of[machines[i].at] = rack_of[i];
         }
     units.resize(number.size());

@@ -10,7 +10,8 @@ std::unexpected<Error> no_plan(const std::string &strategy, std::string reason, 
 }
 
 Found whole(const Problem &problem, Tree tree, std::string chosen) {
-    Found found{.trees = {}, .bytes = {problem.demand.bytes}, .chosen = std::move(chosen), .notes = {}};
+    Found found{
+        .trees = {}, .bytes = {problem.demand.bytes}, .chosen = std::move(chosen), .notes = {}};
     found.trees.push_back(std::move(tree));
     return found;
 }
@@ -35,7 +36,8 @@ class Mending {
         for (std::size_t round = 0; round <= tree.nodes.size() + 2; ++round) {
             const bool moved = free_own_workers();
             if (stuck)
-                return no_plan("a tree", "a worker of " + name(*stuck) + " has no other node to send to",
+                return no_plan("a tree",
+                               "a worker of " + name(*stuck) + " has no other node to send to",
                                "let another host aggregate");
             if (!thin() && !moved && !spill())
                 return check();
@@ -81,7 +83,8 @@ class Mending {
         nodes_of[to].push_back(node);
     }
 
-    /// Workers of a node's own host go up, those of the root's to the node with the fewest children.
+    /// Workers of a node's own host go up, those of the root's to the node with the fewest
+    /// children.
     bool free_own_workers() {
         bool moved = false;
         for (std::uint32_t node = 0; node < tree.nodes.size(); ++node) {
@@ -173,14 +176,16 @@ class Mending {
             if (children(node) > most_children)
                 return no_plan("a tree",
                                name(node) + " would have " + std::to_string(children(node)) +
-                                   " children, and a node has " + std::to_string(most_children) + " at most",
+                                   " children, and a node has " + std::to_string(most_children) +
+                                   " at most",
                                "let more hosts or switches aggregate");
             if (node != 0 && children(node) < 2)
                 return no_plan("a tree", name(node) + " would have one child",
                                "let more hosts or switches aggregate");
             for (const auto worker : workers_of[node])
                 if (!may_have(node, worker))
-                    return no_plan("a tree", "a worker of " + name(node) + " would send to its own host",
+                    return no_plan("a tree",
+                                   "a worker of " + name(node) + " would send to its own host",
                                    "let another host aggregate");
         }
         return {};

@@ -16,7 +16,8 @@ std::vector<Layers::Unit> begun(const Problem &problem, Layers &layers) {
 }
 
 std::uint64_t vector_ns(const Problem &problem, const Tree &tree) {
-    return predict(problem.topology, problem.ways, problem.demand, {ranked(tree, problem.demand.bytes)})
+    return predict(problem.topology, problem.ways, problem.demand,
+                   {ranked(tree, problem.demand.bytes)})
         .vector_ns;
 }
 
@@ -29,7 +30,8 @@ Tree kary_tree(const Problem &problem, std::vector<std::uint32_t> servers, std::
     };
     // The slowest first: only that gives the tree of XAgg's own testbed.
     std::ranges::stable_sort(layer, [&](Layers::Unit a, Layers::Unit b) {
-        return round_ns(a) != round_ns(b) ? round_ns(a) > round_ns(b) : layers.rate(a) < layers.rate(b);
+        return round_ns(a) != round_ns(b) ? round_ns(a) > round_ns(b)
+                                          : layers.rate(a) < layers.rate(b);
     });
     std::erase_if(servers, [&](std::uint32_t i) { return layers.is_used(i); });
     std::size_t next_server = 0;
@@ -43,15 +45,17 @@ Tree kary_tree(const Problem &problem, std::vector<std::uint32_t> servers, std::
             if (b == 0)
                 b = usable / static_cast<double>(k);
             const auto room = usable == unlimited ? k
-                              : b == unlimited    ? 0
-                                                  : static_cast<std::size_t>(std::clamp(
-                                                     std::ceil(usable / b - 0.5), 0.0, static_cast<double>(k)));
+                              : b == unlimited
+                                  ? 0
+                                  : static_cast<std::size_t>(std::clamp(
+                                        std::ceil(usable / b - 0.5), 0.0, static_cast<double>(k)));
             if (room == 0) {
                 too_weak = true; // and so are those behind it
                 break;
             }
             const auto taken = std::min(room, layer.size() - at);
-            above.push_back(layers.place(servers[next_server++], std::span(layer).subspan(at, taken)));
+            above.push_back(
+                layers.place(servers[next_server++], std::span(layer).subspan(at, taken)));
             at += taken;
         }
         above.insert(above.end(), layer.begin() + static_cast<std::ptrdiff_t>(at), layer.end());
@@ -72,7 +76,8 @@ Result<Tree> spread(const Problem &problem) {
         Tree tree;
         tree.nodes.push_back({.machine = problem.root, .parent = 0});
         for (std::uint32_t i = 0; i < count; ++i)
-            tree.nodes.push_back({.machine = problem.candidates[i], .parent = i / (most_children - 2)});
+            tree.nodes.push_back(
+                {.machine = problem.candidates[i], .parent = i / (most_children - 2)});
         std::vector<std::size_t> children(tree.nodes.size());
         for (std::size_t i = 1; i < tree.nodes.size(); ++i)
             ++children[tree.nodes[i].parent];
@@ -90,7 +95,8 @@ Result<Tree> spread(const Problem &problem) {
             std::optional<std::size_t> best;
             for (std::size_t i = 0; i < tree.nodes.size(); ++i)
                 if (tree.nodes[i].machine != workers[worker] && children[i] < most_children &&
-                    (!best || children[i] + (i == 0 ? 2 : 0) < children[*best] + (*best == 0 ? 2 : 0)))
+                    (!best ||
+                     children[i] + (i == 0 ? 2 : 0) < children[*best] + (*best == 0 ? 2 : 0)))
                     best = i;
             all = all && best;
             if (!all)
@@ -149,7 +155,8 @@ Result<Found> fit(const Problem &problem) {
     auto left = layers.fit(begun(problem, layers), problem.candidates, problem.root);
     auto tree = mended(problem, layers.finish(left));
     std::string chosen = "fit";
-    if (auto other = kary(problem); other && (!tree || vector_ns(problem, other->trees.front()) < vector_ns(problem, *tree))) {
+    if (auto other = kary(problem);
+        other && (!tree || vector_ns(problem, other->trees.front()) < vector_ns(problem, *tree))) {
         tree = std::move(other->trees.front());
         chosen = "kary";
     }
@@ -170,7 +177,8 @@ Result<Found> rack(const Problem &problem) {
     };
     for (std::uint32_t i = 0; i < topology.switches; ++i)
         for (const auto &edge : problem.ways.edges(i))
-            if (problem.levels[i] == 0 && problem.levels[edge.to] == 1 && edge.to < topology.switches)
+            if (problem.levels[i] == 0 && problem.levels[edge.to] == 1 &&
+                edge.to < topology.switches)
                 pod[top(i)] = top(edge.to);
     const auto pod_of = [&](std::uint32_t machine) {
         return top(topology.machines[machine].is_host ? topology.machines[machine].at : machine);
@@ -223,7 +231,8 @@ Result<Found> smallest_ip(const Problem &problem) {
             auto best = none;
             for (const auto vertex : front)
                 for (const auto &edge : problem.ways.edges(vertex))
-                    if (edge.to < topology.switches && problem.levels[edge.to] == problem.levels[vertex] + 1) {
+                    if (edge.to < topology.switches &&
+                        problem.levels[edge.to] == problem.levels[vertex] + 1) {
                         if (is_node[edge.to] && (best == none || smaller(edge.to, best)))
                             best = edge.to;
                         next.push_back(edge.to);
@@ -255,7 +264,8 @@ Result<Found> smallest_ip(const Problem &problem) {
         }
         return parent;
     };
-    std::vector<std::optional<std::uint32_t>> node_of(topology.machines.size()); // of each rack's workers
+    std::vector<std::optional<std::uint32_t>> node_of(
+        topology.machines.size()); // of each rack's workers
     for (const auto host : problem.demand.workers) {
         const auto rack = topology.machines[host].at;
         if (!node_of[rack]) {

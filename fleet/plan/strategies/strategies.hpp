@@ -19,8 +19,9 @@ struct Problem {
     Ways &ways;
     const Demand &demand;
     std::uint32_t root = 0;
-    std::vector<std::uint32_t> candidates; ///< machines that may be nodes, without the root; strongest first
-    std::vector<std::uint32_t> levels;     ///< of each machine: levels_of()
+    std::vector<std::uint32_t>
+        candidates; ///< machines that may be nodes, without the root; strongest first
+    std::vector<std::uint32_t> levels; ///< of each machine: levels_of()
 
     [[nodiscard]] double usable(std::uint32_t machine) const {
         return topology.machines[machine].usable_bps();
@@ -54,7 +55,8 @@ Result<double> goat_optimum(const Problem &problem);
 Result<Found> goat_max(const Problem &problem);
 
 /// "cannot plan STRATEGY: REASON".
-std::unexpected<Error> no_plan(const std::string &strategy, std::string reason, std::string hint = {});
+std::unexpected<Error> no_plan(const std::string &strategy, std::string reason,
+                               std::string hint = {});
 
 /// One tree for the whole vector.
 Found whole(const Problem &problem, Tree tree, std::string chosen);
