@@ -45,12 +45,14 @@ class Network:
             subprocess.run([self.olaf, "--netns", space, "detach", "in", "--force"],
                            capture_output=True)
         for space in self.spaces:
-            run("ip", "netns", "delete", space)
+            if os.path.exists(f"/run/netns/{space}"):
+                run("ip", "netns", "delete", space)
         self.attached, self.spaces = [], []
 
     def _space(self, name):
-        run("ip", "netns", "add", self.prefix + name)
+        # Noted before it is there: Ctrl-C ends `ip` too, which may have made it by then.
         self.spaces.append(self.prefix + name)
+        run("ip", "netns", "add", self.prefix + name)
         self._ip(name, "link", "set", "lo", "up")
 
     def _ip(self, name, *arguments):
@@ -91,8 +93,8 @@ class Network:
 
     def _attach(self, name, *options):
         space = self.prefix + name
-        run(self.olaf, "--netns", space, "attach", "in", *map(str, options))
         self.attached.append(space)
+        run(self.olaf, "--netns", space, "attach", "in", *map(str, options))
         mode = self.statuses()[-1]["mode"]
         if mode != "native":
             raise RuntimeError(f"the queue on 'in' at {name} is attached in mode {mode}, and what is measured here is native XDP")

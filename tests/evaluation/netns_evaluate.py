@@ -8,6 +8,9 @@ import signal
 import subprocess
 import tempfile
 import unittest
+from unittest import mock
+
+from evaluation import topology
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = os.environ["OLAF_BUILD"]
@@ -82,6 +85,16 @@ class Evaluate(unittest.TestCase):
         for name, bound in found["rows"][0]["bounds_ms"].items():
             self.assertGreater(found["rows"][0]["ms"][name]["median"], bound * 0.5, "no link is faster than it is")
 
+    @unittest.skipUnless((pathlib.Path(BUILD) / "libexec/olaf/olaf-plan").exists(), "the build has no Clp and Z3")
+    def test_plans_are_compared_and_rejected_runs_are_played_through_a_real_queue(self):
+        found = self.brief("plans", ["plans.png"])
+        for rows in found["networks"].values():
+            self.assertLess(rows["goat"]["traffic"][0], rows["esa"]["traffic"][0])
+            self.assertLess(rows["esa"]["traffic"][0], rows["flat"]["traffic"][0])
+        self.assertEqual([case["verdict"] for case in found["admission"].values()], ["admitted", "rejected", "rejected"])
+        for case in found["admission"].values():
+            self.assertEqual("replayed_ms" in case, case["verdict"] == "rejected")
+
     @unittest.skipUnless((pathlib.Path(BUILD) / "examples/lunar_lander").exists(), "the build has no Box2D")
     def test_interrupted_in_a_training_it_leaves_nothing(self):
         with tempfile.TemporaryDirectory() as folder:
@@ -105,6 +118,19 @@ class Evaluate(unittest.TestCase):
                 os.killpg(process.pid, 0)
             spaces = subprocess.run(["ip", "netns"], capture_output=True, text=True, check=True).stdout
             self.assertNotIn(f"olaf{process.pid}-", spaces)
+
+    def test_a_namespace_that_was_just_made_when_ctrl_c_came_goes_too(self):
+        made, run = [], topology.run
+
+        def interrupted(*command):
+            run(*command)
+            if command[:3] == ("ip", "netns", "add"):
+                made.append(command[3])
+                raise KeyboardInterrupt
+
+        with mock.patch("evaluation.topology.run", interrupted), self.assertRaises(KeyboardInterrupt), topology.Line("olaf"):
+            pass
+        self.assertEqual([pathlib.Path("/run/netns", name).exists() for name in made], [False])
 
     def test_what_there_is_not_is_refused_before_anything_runs(self):
         status, said, _ = evaluate("nothing")
