@@ -2,6 +2,7 @@
 #include "replan.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include "round_wire.hpp"
 
@@ -12,14 +13,20 @@ constexpr std::uint16_t kLanes = 2; // with the checksum lane
 constexpr Format kFormat = Format::i64x1;
 constexpr std::uint32_t kFirstWireId = 0x40000000;
 constexpr std::uint64_t kFaultsEnd = 30'000'000, kMustBeDone = 30'000'000'000;
+// A subtree that the root goes on without hears of each chunk that is over by a question of its
+// own.
+constexpr std::uint64_t kMustBeDoneIfLeftBehind = 300'000'000'000;
 // A plan whose agents aren't ready by then is given up; so is a hold in vain.
 constexpr std::uint64_t kPreparingEnds = 40'000'000, kHoldingEnds = 200'000'000;
 constexpr std::uint32_t kFurtherVectors = 400; // that those who are done sum with the others
 
+constexpr unsigned kMemberBits = 16; // more than any world's workers
+
 std::uint64_t value(std::uint32_t worker, std::uint32_t round, std::uint32_t chunk) {
     std::uint64_t x = (std::uint64_t{round} << 40) ^ (std::uint64_t{chunk} << 8) ^ worker;
     x = (x ^ (x >> 31)) * 0x9e3779b97f4a7c15;
-    return x ^ (x >> 29);
+    // A sum tells its members by its low bits: each once, or others are wrong, too.
+    return ((x ^ (x >> 29)) << kMemberBits) | (std::uint64_t{1} << worker);
 }
 
 } // namespace
@@ -44,21 +51,30 @@ class Simulation::Worker : public RoundVectors {
         if (!taken_.insert({result.round, result.chunk}).second)
             simulation_->wrong_ = "a worker takes a chunk twice";
         const auto &members = simulation_->members_of(result.round);
+        const auto in = lanes[0] % (std::uint64_t{1} << kMemberBits);
         std::uint64_t sum = 0;
+        std::uint32_t count = 0;
         for (const auto member : members)
-            sum += value(member, result.round, result.chunk);
-        if (lanes[0] != sum || result.partial || result.late || result.count != members.size())
+            if ((in >> member) & 1) {
+                sum += value(member, result.round, result.chunk);
+                ++count;
+            }
+        const bool lacks = count < members.size();
+        if (lanes[0] != sum || result.count != count || result.partial != lacks ||
+            result.late != ((in >> number_ & 1) == 0) || (lacks && !may_lack()))
             simulation_->wrong_ = "rule 3: worker " + std::to_string(number_) +
                                   " got a wrong sum of round " + std::to_string(result.round) +
                                   ", of " + std::to_string(result.count) + " and not " +
                                   std::to_string(members.size());
+        simulation_->partial_ += lacks ? 1 : 0;
+        simulation_->sums_[{result.round, result.chunk}].insert(in);
         simulation_->taken_in_[{result.round, result.chunk}].insert(epoch);
-        --rest_[result.round];
-        while (rest_.contains(summed) && rest_[summed] == 0)
-            rest_.erase(summed++);
+        has(result.round);
     }
-    void miss(std::uint32_t, std::uint32_t) override {
-        simulation_->wrong_ = "rule 3: a worker misses a sum";
+    void miss(std::uint32_t round, std::uint32_t) override {
+        if (!may_lack())
+            simulation_->wrong_ = "rule 3: a worker misses a sum";
+        has(round);
     }
 
     void queue_vectors() {
@@ -94,6 +110,8 @@ class Simulation::Worker : public RoundVectors {
         return now;
     }
 
+    [[nodiscard]] bool may_lack() const { return simulation_->world_.threshold > 0; }
+
     RoundChild child;
     unsigned epoch = 0;
     bool active = false, left = false;
@@ -105,6 +123,13 @@ class Simulation::Worker : public RoundVectors {
     Report reported;
 
   private:
+    // One chunk more of that round.
+    void has(std::uint32_t round) {
+        --rest_[round];
+        while (rest_.contains(summed) && rest_[summed] == 0)
+            rest_.erase(summed++);
+    }
+
     Simulation *simulation_;
     std::uint32_t number_;
     std::map<std::uint32_t, std::uint32_t> rest_; // chunks of each vector that aren't there
@@ -205,8 +230,14 @@ Simulation::Epoch Simulation::plan(const std::set<std::uint32_t> &members, bool 
         }
         layer = std::move(above);
         of_nodes = true;
-        if (layer.size() == 1)
-            return made;
+        if (layer.size() > 1)
+            continue;
+        auto &root = made.jobs.back().setup;
+        root.threshold = root.children;
+        if (world_.threshold > 0)
+            root.threshold = std::max(
+                1U, static_cast<std::uint32_t>(std::floor(world_.threshold * root.children)));
+        return made;
     }
 }
 
@@ -301,6 +332,7 @@ void Simulation::control() {
 
 void Simulation::begin_plan() {
     const bool broken = is_broken(epoch_);
+    const bool may_lack = epochs_[epoch_].may_lack();
     if (world_.nodes_die && !broken && moves_left_ > 0 && chance() < 0.3) {
         auto &jobs = epochs_[epoch_].jobs;
         machines_[jobs[between(0, jobs.size() - 1)].machine].alive = false;
@@ -324,11 +356,17 @@ void Simulation::begin_plan() {
             workers_.push_back(
                 std::make_unique<Worker>(*this, static_cast<std::uint32_t>(workers_.size())));
         }
+    } else if (broken && epochs_[epoch_].may_halve()) {
+        failed_ = true; // rule 7: nobody reads back that the old root's job is gone
+        return;
     } else if (broken) {
-        same_shape = same_shape || world_.floats; // floats can't change their tree in the middle
+        // The tree of floats, and of sums that lack members, can't change in the middle.
+        same_shape = same_shape || world_.floats || may_lack;
     } else if (moves_left_ > 0) {
         --moves_left_;
-        is_boundary_ = world_.floats && !same_shape && world_.wrong != WrongControl::floats_at_once;
+        is_boundary_ =
+            (world_.floats && !same_shape && world_.wrong != WrongControl::floats_at_once) ||
+            (may_lack && world_.wrong != WrongControl::two_halves);
     } else {
         return;
     }
@@ -410,6 +448,7 @@ void Simulation::commit() {
     of.begun_by = epochs_[epoch_].begun_by;
     epoch_ = next;
     ++commits_;
+    moves_of_partial_ += world_.threshold > 0 && !is_boundary_ ? 1 : 0;
     if (is_boundary_) {
         ++boundaries_;
         of.begin = hold_round_;
@@ -622,9 +661,13 @@ void Simulation::handle(const Event &event) {
         const RoundShape shape{.job = epochs_[event.epoch].wire_id, .format = kFormat};
         static_cast<void>(worker.child.take(to_bytes(shape, event.message), event.message.lanes,
                                             RoundChild::Time(static_cast<std::int64_t>(now_))));
-        if (worker.child.failure())
-            wrong_ = "worker " + std::to_string(event.whom) +
-                     " fails: " + worker.child.failure()->message();
+        if (const auto &failure = worker.child.failure()) {
+            const auto why = failure->message();
+            if (may_fail(why))
+                failed_ = true;
+            else
+                wrong_ = "worker " + std::to_string(event.whom) + " fails: " + why;
+        }
         return wake(event.whom);
     }
     case Event::What::wake:
@@ -643,9 +686,28 @@ void Simulation::handle(const Event &event) {
     }
 }
 
+// Rule 7: a root that died may have told some a sum that lacks other members than the one that its
+// successor tells the rest. Whoever finds that fails, and then all begin anew, as after a restart.
+bool Simulation::may_fail(const std::string &why) const {
+    return moves_of_partial_ > 0 && world_.wrong == WrongControl::none &&
+           (why.find("other members have") != std::string::npos ||
+            why.find("summed too much without one of them") != std::string::npos);
+}
+
+// Rule 7: two workers have different sums of no more chunks than were under way.
+std::string Simulation::differing_sums() const {
+    const auto differ = static_cast<std::uint64_t>(
+        std::ranges::count_if(sums_, [](const auto &of) { return of.second.size() > 1; }));
+    const auto most = moves_of_partial_ * 2 * (std::uint64_t{1} << world_.pool);
+    return differ <= most
+               ? ""
+               : "rule 7: workers have different sums of " + std::to_string(differ) + " chunks";
+}
+
 bool Simulation::done() const {
-    return std::ranges::all_of(
-        workers_, [&](const auto &worker) { return worker->is_done() || !worker->active; });
+    return failed_ || std::ranges::all_of(workers_, [&](const auto &worker) {
+               return worker->is_done() || !worker->active;
+           });
 }
 
 std::string Simulation::unfinished() const {
@@ -680,7 +742,7 @@ std::string Simulation::run() {
         const Event event = events_.top();
         events_.pop();
         now_ = event.at;
-        if (now_ > kMustBeDone)
+        if (now_ > (world_.threshold > 0 ? kMustBeDoneIfLeftBehind : kMustBeDone))
             return unfinished();
         handle(event);
     }
@@ -694,6 +756,8 @@ std::string Simulation::run() {
         if (world_.floats && shapes.size() > 1)
             return "rule 3: two workers took sums of floats of one chunk from different trees";
     }
+    if (wrong_.empty())
+        wrong_ = differing_sums();
     return wrong_.empty() ? left_behind() : wrong_;
 }
 

@@ -30,6 +30,7 @@ enum class WrongControl {
     members_at_once,         ///< (5) members change without a hold
     floats_at_once,          ///< (6) another tree for sums of floats without a hold
     commits_before_prepared, ///< (7) and gives up the plan when an agent fails
+    two_halves,              ///< (10) sums that lack members move at once, without a hold
     never_retires,           ///< (18) jobs of old plans stay
 };
 
@@ -44,6 +45,7 @@ struct World {
     unsigned joins = 0, leaves = 0;
     bool same_shape = false; ///< only other hosts in the same tree
     bool floats = false;     ///< sums depend on the tree
+    double threshold = 0;    ///< the share of the root's children that complete a chunk; 0: all
     bool nodes_die = false, agents_fail = false, leaders_die = false;
     bool retires_early = false; ///< old jobs go at the commit, while some still use them
     WrongControl wrong = WrongControl::none;
@@ -61,6 +63,10 @@ class Simulation {
     [[nodiscard]] std::uint64_t abandoned() const { return abandoned_; }
     /// Chunks that some took from one tree and some from another.
     [[nodiscard]] std::uint64_t crossed() const { return crossed_; }
+    /// Sums that lacked a member, as a threshold allows.
+    [[nodiscard]] std::uint64_t partial() const { return partial_; }
+    /// Whether the training ended with an error, as it may where a threshold's root dies.
+    [[nodiscard]] bool failed() const { return failed_; }
 
   private:
     class Worker;
@@ -84,6 +90,13 @@ class Simulation {
         unsigned begun_by = 0; ///< the epoch of that boundary
         unsigned shape = 0;    ///< equal: the same tree on other machines
         bool retired = false, given_up = false;
+        /// Whether a chunk may be complete without one of the root's children, and without half.
+        [[nodiscard]] bool may_lack() const {
+            return jobs.back().setup.threshold < jobs.back().setup.children;
+        }
+        [[nodiscard]] bool may_halve() const {
+            return 2 * jobs.back().setup.threshold <= jobs.back().setup.children;
+        }
     };
     struct Machine {
         std::uint64_t slots = 0; ///< that are free
@@ -148,6 +161,8 @@ class Simulation {
     void remove(unsigned epoch, std::uint32_t job);
 
     [[nodiscard]] const std::set<std::uint32_t> &members_of(std::uint32_t round) const;
+    [[nodiscard]] std::string differing_sums() const;
+    [[nodiscard]] bool may_fail(const std::string &why) const;
     [[nodiscard]] bool done() const;
     [[nodiscard]] std::string unfinished() const;
     [[nodiscard]] std::string left_behind();
@@ -176,7 +191,12 @@ class Simulation {
     std::uint64_t leader_back_at_ = 0;
     std::uint64_t revision_ = 0;
 
-    std::uint64_t commits_ = 0, boundaries_ = 0, abandoned_ = 0, crossed_ = 0;
+    bool failed_ = false;
+    std::uint64_t commits_ = 0, boundaries_ = 0, abandoned_ = 0, crossed_ = 0, partial_ = 0;
+    /// Moves in the middle of a vector of trainings whose sums may lack members.
+    std::uint64_t moves_of_partial_ = 0;
+    /// The sums of each chunk that workers took: the members in them, as bits.
+    std::map<std::pair<std::uint32_t, std::uint32_t>, std::set<std::uint64_t>> sums_;
     std::map<std::pair<std::uint32_t, std::uint32_t>, std::set<unsigned>>
         taken_in_; ///< epochs, of a chunk
 };
