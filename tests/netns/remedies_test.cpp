@@ -176,6 +176,14 @@ TEST_F(Remedies, ShowTheFirewallThatTakesWhatLeft) {
              "udp dport 6523 drop"));
 }
 
+TEST_F(Remedies, ShowTheOutputThatRefusesWhatTheDrainSends) {
+    lay(Way::bridged, {"--rate", "1mbit"});
+    bed->host.tc("qdisc replace dev out root bfifo limit 1\n"); // no frame is so short
+    send_large(9);
+    const auto said = remedy("updates lost behind the queue: drain send refused");
+    EXPECT_TRUE(says(expect_pasted(said, said), "RX:"));
+}
+
 TEST_F(Remedies, LeaveTagsInTheFrame) {
     bed.emplace(Wiring{.way = Way::local, .worker = {.tx_vlan = true}});
     const TagsBeside tags(bed->worker, "eth0");
@@ -429,7 +437,31 @@ TEST_F(RemediesOfDoctor, MountTheBpfFileSystem) {
         }
 }
 
+/// Of the network namespace that `ip netns exec` enters, whose mounts hide the BPF file system.
+TEST_F(RemediesOfDoctor, EnterANamespaceByOlafItself) {
+    lay(Way::local);
+    const auto said = run({"ip", "netns", "exec", bed->host.name(), OLAF_BINARY, "status", "in"}).err;
+    const auto command =
+        filled(part_of_text(said, "olaf --netns NAME", " in place"), {{"NAME", bed->host.name()}});
+    const auto shown = run(shell(command + " status in"));
+    EXPECT_EQ(shown.status, 0) << shown.err;
+    EXPECT_TRUE(says(shown.out, "in"));
+}
+
 // ---- of commands that refuse ----
+
+TEST_F(Remedies, OfAPageOfAQueueThatIsNotThereYet) {
+    lay(Way::local, {});
+    const auto told = bed->olaf({"serve", "in"});
+    EXPECT_NE(told.status, 0);
+    const auto command = part_of_text(told.err, "olaf serve --wait", " waits for it");
+    Process server(bed->olaf.command(words_of(command.substr(5))));
+    server.await_output("waiting");
+    bed->attach();
+    server.await_output("/metrics\n");
+    server.kill(SIGTERM);
+    EXPECT_EQ(server.wait().status, 0);
+}
 
 TEST_F(Remedies, OfAnAttachToADeviceThatHasAQueue) {
     lay(Way::local);
