@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
+#include <functional>
 
 #include "loader/text/units.hpp"
 #include "proof.hpp"
@@ -14,49 +14,68 @@ namespace {
 
 using Kind = Objective::Kind;
 using Clock = std::chrono::steady_clock;
-
-/// Two clusters, of which the peaks of one may be above those of the other by so much.
-struct Apart {
-    std::size_t above = 0, below = 0;
-    std::uint64_t most_ns = 0;
-    bool always = false; ///< each run has them more than the objective apart
-};
+using namespace std::chrono_literals;
 
 std::uint64_t less(std::uint64_t a, std::uint64_t b) {
     return a > b ? a - b : 0;
 }
 
-/// The pair whose mean peaks may be the furthest apart: each lies within its cluster's span.
-Apart furthest(const Setting &setting) {
-    Apart found;
-    for (std::size_t a = 0; a < setting.clusters.size(); ++a)
-        for (std::size_t b = 0; b < setting.clusters.size(); ++b) {
-            if (a == b)
-                continue;
-            const auto apart = less(most_peak_ns(setting, a), least_peak_ns(setting, b));
-            if (apart > found.most_ns)
-                found = {.above = a,
-                         .below = b,
-                         .most_ns = apart,
-                         .always = less(least_peak_ns(setting, a), most_peak_ns(setting, b)) >
-                                   setting.objective.most_ns};
-        }
-    return found;
+/// The place of the best value, and of the best one of the others; the same if there are none.
+template <class Better>
+std::pair<std::size_t, std::size_t> best_two(const std::vector<std::uint64_t> &values,
+                                             const Better &better) {
+    std::size_t best = 0;
+    for (std::size_t i = 1; i < values.size(); ++i)
+        if (better(values[i], values[best]))
+            best = i;
+    auto next = best > 0 || values.size() == 1 ? std::size_t{0} : std::size_t{1};
+    for (std::size_t i = 0; i < values.size(); ++i)
+        if (i != best && better(values[i], values[next]))
+            next = i;
+    return {best, next};
 }
 
-/// The cluster whose peaks may be the highest.
-std::size_t oldest(const Setting &setting) {
-    std::size_t found = 0;
-    for (std::size_t c = 1; c < setting.clusters.size(); ++c)
-        if (most_peak_ns(setting, c) > most_peak_ns(setting, found))
-            found = c;
-    return found;
-}
+/// Two clusters, and how far the peaks of one may be above those of the other.
+struct Apart {
+    std::size_t above = 0, below = 0;
+    std::uint64_t most_ns = 0;
+};
+
+/// Between what each cluster's peaks lie, where no queue is ever full.
+struct Spans {
+    std::vector<std::uint64_t> least_ns, most_ns;
+    std::pair<std::size_t, std::size_t> highest, lowest; ///< the first two of each
+
+    explicit Spans(const Setting &setting) {
+        for (std::size_t c = 0; c < setting.clusters.size(); ++c) {
+            least_ns.push_back(least_peak_ns(setting, c));
+            most_ns.push_back(most_peak_ns(setting, c));
+        }
+        highest = best_two(most_ns, std::greater<>());
+        lowest = best_two(least_ns, std::less<>());
+    }
+    /// How far that cluster may be above another one; nothing above: it is the only one.
+    [[nodiscard]] Apart from_above(std::size_t cluster) const {
+        const auto below = cluster == lowest.first ? lowest.second : lowest.first;
+        return {cluster, below, below == cluster ? 0 : less(most_ns[cluster], least_ns[below])};
+    }
+    /// How far another cluster may be above that one.
+    [[nodiscard]] Apart from_below(std::size_t cluster) const {
+        const auto above = cluster == highest.first ? highest.second : highest.first;
+        return {above, cluster, above == cluster ? 0 : less(most_ns[above], least_ns[cluster])};
+    }
+    /// The two that may be the furthest apart.
+    [[nodiscard]] Apart furthest() const {
+        const auto one = from_above(highest.first), other = from_below(lowest.first);
+        return one.most_ns >= other.most_ns ? one : other;
+    }
+};
 
 /// What the closed bound is about: a peak, or how far apart two are.
 std::uint64_t bound_of(const Setting &setting) {
-    return setting.objective.kind == Kind::fairness ? furthest(setting).most_ns
-                                                    : most_peak_ns(setting, oldest(setting));
+    const Spans spans(setting);
+    return setting.objective.kind == Kind::fairness ? spans.furthest().most_ns
+                                                    : spans.most_ns[spans.highest.first];
 }
 
 bool admitted_by_bound(const Setting &setting) {
@@ -65,70 +84,79 @@ bool admitted_by_bound(const Setting &setting) {
     return setting.objective.kind == Kind::loss || bound_of(setting) <= setting.objective.most_ns;
 }
 
-Setting with_rates(Setting setting, double factor) {
-    for (auto &hop : setting.hops)
-        hop.rate_bps = static_cast<std::uint64_t>(static_cast<double>(hop.rate_bps) * factor);
-    return setting;
+/// Seeks one interval for all clusters whose span reaches too high; or, of fairness, a longer one
+/// for all whose span reaches too low.
+bool seek_interval(const Setting &setting, bool longer, Nearest &found) {
+    constexpr std::uint64_t longest = 3'600'000'000'000; // that --cluster takes
+    const Spans spans(setting);
+    auto tried = setting;
+    std::optional<std::uint64_t> interval;
+    std::vector<std::size_t> clusters;
+    for (std::size_t c = 0; c < setting.clusters.size(); ++c) {
+        const auto reached = setting.objective.kind == Kind::peak
+                                 ? (longer ? 0 : spans.most_ns[c])
+                                 : (longer ? spans.from_below(c) : spans.from_above(c)).most_ns;
+        const auto excess = less(reached, setting.objective.most_ns);
+        if (excess == 0)
+            continue;
+        const auto own = setting.clusters[c].interval_ns;
+        const auto wanted = longer ? own + excess : less(own, excess);
+        interval = !interval ? wanted
+                   : longer  ? std::max(*interval, wanted)
+                             : std::min(*interval, wanted);
+        clusters.push_back(c);
+    }
+    for (const auto c : clusters) {
+        if (*interval <= tried.clusters[c].jitter_ns)
+            return false;
+        tried.clusters[c].interval_ns = *interval;
+    }
+    if (!interval || *interval > longest || !admitted_by_bound(tried))
+        return false;
+    found.interval_ns = interval;
+    found.clusters = std::move(clusters);
+    return true;
+}
+
+/// Seeks the lowest rates that do: those of the setting, all faster by one factor.
+void seek_rates(const Setting &setting, Nearest &found) {
+    constexpr std::uint64_t fastest = 1'000'000'000'000; // that --hop takes
+    const auto [slow, fast] = std::ranges::minmax(setting.hops, {}, &Hop::rate_bps);
+    const auto slowest = static_cast<double>(slow.rate_bps);
+    auto tried = setting;
+    const auto admitted_at = [&](std::uint64_t bps) { // the slowest hop
+        for (std::size_t h = 0; h < tried.hops.size(); ++h)
+            tried.hops[h].rate_bps = static_cast<std::uint64_t>(
+                static_cast<double>(setting.hops[h].rate_bps) / slowest * static_cast<double>(bps));
+        return admitted_by_bound(tried);
+    };
+    auto low = slow.rate_bps,
+         high = static_cast<std::uint64_t>(slowest / static_cast<double>(fast.rate_bps) * fastest);
+    if (high <= low || !admitted_at(high))
+        return;
+    while (high - low > 1) {
+        const auto between = low + (high - low) / 2;
+        (admitted_at(between) ? high : low) = between;
+    }
+    admitted_at(high);
+    for (const auto &hop : tried.hops)
+        found.rates_bps.push_back(hop.rate_bps);
 }
 
 Nearest nearest(const Setting &setting) {
     Nearest found;
-    auto roomy = setting;
-    for (std::size_t hop = 0; hop < setting.hops.size(); ++hop)
-        roomy.hops[hop].places = std::max(setting.hops[hop].places, setting.entries(hop));
-    if (!setting.never_full()) {
-        if (admitted_by_bound(roomy)) {
-            found.places = 0;
-            for (const auto &hop : roomy.hops)
-                found.places = std::max(*found.places, hop.places);
-        }
+    if (setting.never_full()) {
+        if (!seek_interval(setting, false, found))
+            seek_interval(setting, true, found);
+        seek_rates(setting, found);
         return found;
     }
-    // The interval of the cluster whose peaks are too high: no longer than this.
-    const auto slow =
-        setting.objective.kind == Kind::fairness ? furthest(setting).above : oldest(setting);
-    found.cluster = setting.clusters[slow].id;
-    auto tried = setting;
-    const auto fits = [&](std::uint64_t interval) {
-        tried.clusters[slow].interval_ns = interval;
-        return admitted_by_bound(tried);
-    };
-    auto low = setting.clusters[slow].jitter_ns + 1, high = setting.clusters[slow].interval_ns;
-    // Of fairness too short an interval is as bad as too long a one: the longest that fits lies
-    // where the sum of both spans is halved, if anywhere.
-    const auto excess = less(bound_of(setting), setting.objective.most_ns);
-    const auto wanted = less(setting.clusters[slow].interval_ns, excess);
-    if (wanted >= low && wanted <= high && fits(wanted))
-        found.interval_ns = wanted;
-    // Rates: faster ones bring all spans down.
-    constexpr double most_factor = 1e6;
-    if (admitted_by_bound(with_rates(setting, most_factor))) {
-        double slow_factor = 1, fast_factor = most_factor;
-        while (fast_factor / slow_factor > 1.0001) {
-            const double between = std::sqrt(slow_factor * fast_factor);
-            (admitted_by_bound(with_rates(setting, between)) ? fast_factor : slow_factor) = between;
-        }
-        const auto slowest = std::ranges::min_element(setting.hops, {}, &Hop::rate_bps)->rate_bps;
-        found.rate_bps = static_cast<std::uint64_t>(static_cast<double>(slowest) * fast_factor) + 1;
-    }
-    return found;
-}
-
-/// Every cluster at its own interval, long enough for means: a run of which a rejection is certain.
-/// A cluster with much the shortest interval ends early: else its updates would have no end.
-Counterexample plain_run(const Setting &setting) {
-    constexpr std::size_t most_updates = 1000; // of a cluster
-    Counterexample found;
-    std::uint64_t longest = 0;
-    for (const auto &cluster : setting.clusters)
-        longest = std::max(longest, cluster.interval_ns);
-    for (std::size_t c = 0; c < setting.clusters.size(); ++c)
-        for (std::uint64_t at = c, count = 0; at < 6 * longest && count < most_updates; ++count) {
-            found.arrivals.push_back({c, at});
-            at += setting.clusters[c].interval_ns;
-        }
-    std::ranges::stable_sort(found.arrivals, {}, &Arrival::at_ns);
-    found.outcome = simulate(setting, found.arrivals);
+    auto roomy = setting;
+    const auto places = std::ranges::max(setting.hops, {}, &Hop::entries).entries;
+    for (auto &hop : roomy.hops)
+        hop.places = places;
+    if (admitted_by_bound(roomy))
+        found.places = places;
     return found;
 }
 
@@ -157,16 +185,18 @@ void reject(const Setting &setting, Verdict &verdict, Counterexample against, st
 
 void decide(const Setting &setting, std::uint64_t seed, Clock::time_point until, Verdict &verdict) {
     const auto &objective = setting.objective;
-    if (setting.never_full() && objective.kind != Kind::loss) {
+    const bool closed = setting.never_full() && objective.kind != Kind::loss;
+    if (closed) {
+        const Spans spans(setting);
         verdict.bound_ns = bound_of(setting);
         if (objective.kind == Kind::peak)
-            verdict.terms = most_terms(setting, oldest(setting));
+            verdict.terms = most_terms(setting, spans.highest.first);
         else if (setting.clusters.size() > 1) {
-            const auto apart = furthest(setting);
+            const auto apart = spans.furthest();
             verdict.terms = {{fmt::format("{}: its peaks, at most", name(setting, apart.above)),
-                              most_peak_ns(setting, apart.above)},
+                              spans.most_ns[apart.above]},
                              {fmt::format("{}: its peaks, at least", name(setting, apart.below)),
-                              least_peak_ns(setting, apart.below)}};
+                              spans.least_ns[apart.below]}};
         }
     }
     if (admitted_by_bound(setting)) {
@@ -176,27 +206,44 @@ void decide(const Setting &setting, std::uint64_t seed, Clock::time_point until,
                           : "the closed bound is within the objective";
         return;
     }
-    if (objective.kind == Kind::fairness && setting.never_full() && furthest(setting).always)
-        return reject(setting, verdict, plain_run(setting),
-                      "every run breaks it: the spans of their peaks are too far apart");
-    // A third of the time for the search: what it can find it finds soon.
-    const auto now = Clock::now();
-    if (auto found = search(setting, seed, now + (until - now) / 3))
+    if (closed && objective.kind == Kind::fairness) {
+        // The cluster that is never younger than so much, and the one that is never older.
+        const Spans spans(setting);
+        const auto above = best_two(spans.least_ns, std::greater<>()).first,
+                   below = best_two(spans.most_ns, std::less<>()).first;
+        if (less(spans.least_ns[above], spans.most_ns[below]) > objective.most_ns)
+            if (auto found = plain_run(setting, below, above, until))
+                return reject(setting, verdict, std::move(*found),
+                              "every run breaks it: the spans of their peaks are too far apart");
+    }
+    // A search finds at once most of what it finds; only Z3 can admit, and mostly does so at once.
+    const auto begun = Clock::now();
+    const auto share = std::min<Clock::duration>((until - begun) / 20, 200ms);
+    if (auto found = search(setting, seed, begun + share))
         return reject(setting, verdict, std::move(*found), "a run breaks it");
-    switch (prove(setting, until)) {
+    const auto until_z3 = begun + (until - begun) / 3 * 2;
+    switch (prove(setting, until_z3)) {
     case Proof::holds:
         verdict.kind = Verdict::Kind::admitted;
         verdict.why =
             "the closed bound is above the objective, but Z3 proves that no run breaks it";
         return;
     case Proof::may_break:
-        if (auto found = refute(setting, until))
+        if (auto found = refute(setting, until_z3))
             return reject(setting, verdict, std::move(*found), "a run breaks it, found by Z3");
         break;
     case Proof::out_of_reach:
         break;
     }
+    // With other draws than before.
+    if (auto found = search(setting, seed + 1, until))
+        return reject(setting, verdict, std::move(*found), "a run breaks it");
     verdict.why = "neither a proof nor a run that breaks it was found";
+}
+
+const char *word(Verdict::Kind kind) {
+    constexpr const char *words[] = {"admitted", "rejected", "unknown"};
+    return words[static_cast<std::size_t>(kind)];
 }
 
 } // namespace
@@ -214,7 +261,6 @@ nlohmann::ordered_json verdict_json(const Setting &setting, const Verdict &verdi
     const auto or_null = [](const std::optional<std::uint64_t> &value) {
         return value ? Json(*value) : Json();
     };
-    constexpr const char *words[] = {"admitted", "rejected", "unknown"};
     Json terms = Json::array(), arrivals = Json::array();
     for (const auto &term : verdict.terms)
         terms.push_back({{"name", term.name}, {"ns", term.ns}});
@@ -224,11 +270,16 @@ nlohmann::ordered_json verdict_json(const Setting &setting, const Verdict &verdi
             arrivals.push_back(
                 {{"cluster", setting.clusters[arrival.cluster].id}, {"at_ns", arrival.at_ns}});
         peak = verdict.against->outcome.figure(setting);
+        Json clusters = Json::array();
+        for (const auto c : verdict.nearest.clusters)
+            clusters.push_back(setting.clusters[c].id);
+        const auto &rates = verdict.nearest.rates_bps;
         nearest = {{"interval_ns", or_null(verdict.nearest.interval_ns)},
-                   {"rate_bps", or_null(verdict.nearest.rate_bps)},
+                   {"clusters", std::move(clusters)},
+                   {"rate_bps", rates.empty() ? Json() : Json(std::ranges::min(rates))},
                    {"places", or_null(verdict.nearest.places)}};
     }
-    return {{"verdict", words[static_cast<std::size_t>(verdict.kind)]},
+    return {{"verdict", word(verdict.kind)},
             {"objective", objective_text(setting.objective)},
             {"why", verdict.why},
             {"bound_ns", or_null(verdict.bound_ns)},
@@ -240,11 +291,10 @@ nlohmann::ordered_json verdict_json(const Setting &setting, const Verdict &verdi
 }
 
 std::string verdict_text(const Setting &setting, const Verdict &verdict) {
-    constexpr const char *words[] = {"admitted", "rejected", "unknown"};
-    std::string text = fmt::format("{}: {}; {}\n", words[static_cast<std::size_t>(verdict.kind)],
+    std::string text = fmt::format("{}: {}; {}\n", word(verdict.kind),
                                    objective_text(setting.objective), verdict.why);
     if (verdict.bound_ns)
-        text += fmt::format("\n  at most {}\n", duration_text(*verdict.bound_ns));
+        text += fmt::format("\n  at most {}\n", exact_duration_text(*verdict.bound_ns));
     for (const auto &term : verdict.terms)
         text += fmt::format("  {:>10}  {}\n", duration_text(term.ns), term.name);
     if (!verdict.against)
@@ -252,27 +302,32 @@ std::string verdict_text(const Setting &setting, const Verdict &verdict) {
     const auto figure = verdict.against->outcome.figure(setting);
     text += fmt::format("\nthe run reaches {}:\n", setting.objective.kind == Kind::loss
                                                        ? fmt::format("{} lost", figure)
-                                                       : duration_text(figure));
+                                                       : exact_duration_text(figure));
     constexpr std::size_t most_shown = 30;
     const auto &arrivals = verdict.against->arrivals;
     for (std::size_t i = 0; i < arrivals.size() && i < most_shown; ++i)
-        text += fmt::format("  {:>12}  cluster {}\n",
-                            exact_duration_text(std::max<std::uint64_t>(arrivals[i].at_ns, 1)),
-                            setting.clusters[arrivals[i].cluster].id);
+        text += fmt::format("  {:>12}  {}\n", exact_duration_text(arrivals[i].at_ns),
+                            name(setting, arrivals[i].cluster));
     if (arrivals.size() > most_shown)
         text += fmt::format("  … {} more; --json has all\n", arrivals.size() - most_shown);
     text += "\n";
     const auto &nearest = verdict.nearest;
+    // Exact: rounded values needn't be admitted.
+    std::vector<std::string> parts;
+    for (const auto c : nearest.clusters)
+        parts.push_back(name(setting, c));
     if (nearest.interval_ns)
-        text += fmt::format("would be admitted: cluster {} every {}\n", nearest.cluster,
-                            duration_text(*nearest.interval_ns));
-    if (nearest.rate_bps)
-        text += fmt::format("would be admitted: the slowest hop at {}, others as much faster\n",
-                            rate_text(*nearest.rate_bps));
+        text += fmt::format("would be admitted: {} every {}\n", fmt::join(parts, ", "),
+                            exact_duration_text(*nearest.interval_ns));
+    parts.clear();
+    for (std::size_t h = 0; h < nearest.rates_bps.size(); ++h)
+        parts.push_back(fmt::format("hop {} at {}", h + 1, exact_rate_text(nearest.rates_bps[h])));
+    if (!parts.empty())
+        text += fmt::format("would be admitted: {}\n", fmt::join(parts, ", "));
     if (nearest.places)
-        text += fmt::format("would be admitted: {} places\n", *nearest.places);
-    if (!nearest.interval_ns && !nearest.rate_bps && !nearest.places)
-        text += "no interval, rate or number of places alone would do\n";
+        text += fmt::format("would be admitted: {} places at each hop\n", *nearest.places);
+    if (!nearest.interval_ns && parts.empty() && !nearest.places)
+        text += "no interval, rate or number of places was found that alone would do\n";
     return text;
 }
 

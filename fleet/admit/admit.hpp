@@ -10,12 +10,13 @@
 
 namespace olaf::fleet {
 
-/// What would be admitted by the closed bound if it alone were changed; nothing: it alone can't.
+/// Settings near a rejected one that the closed bound admits. Each differs from it in one thing
+/// alone; what has no value was sought in vain.
 struct Nearest {
-    std::optional<std::uint64_t> interval_ns; ///< of the cluster that breaks it
-    std::optional<std::uint64_t> rate_bps;    ///< of the slowest hop, the others as much faster
+    std::optional<std::uint64_t> interval_ns; ///< of each of these clusters
+    std::vector<std::size_t> clusters;        ///< indices; empty without an interval
+    std::vector<std::uint64_t> rates_bps;     ///< of each hop, all changed by one factor
     std::optional<std::uint64_t> places;      ///< of each hop
-    std::uint32_t cluster = 0;                ///< whose interval
 };
 
 struct Verdict {
@@ -28,7 +29,8 @@ struct Verdict {
     double seconds = 0;
 };
 
-/// By the closed bound; where that doesn't decide, by a search for a counterexample; then by Z3.
+/// Decides by the closed bound; where that isn't enough, by a short search for a run that breaks
+/// the objective, by Z3, and by a search for what is left of the time limit.
 Verdict admit(const Setting &setting, std::uint64_t seed, std::uint64_t time_limit_ns);
 
 nlohmann::ordered_json verdict_json(const Setting &setting, const Verdict &verdict);

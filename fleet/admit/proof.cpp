@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The model of the OLAF paper's appendix 12.2, corrected: as printed it has no solution as soon as
-// an update is replaced. Times are real numbers of nanoseconds, conditions linear: QF_LRA.
+// The model of the OLAF paper's appendix 12.2, corrected (docs/fleet.md says what was wrong). Times
+// are real numbers of nanoseconds, conditions linear: QF_LRA.
 #include "proof.hpp"
 
 #include <z3++.h>
@@ -49,26 +49,27 @@ class Queue {
     }
     Entry &operator[](std::size_t i) { return entries[i]; }
 
-    /// Each that exists starts once it is opened and all before it are sent, and no later. busy:
-    /// until when the queue was sending something that isn't among them.
+    /// Each entry that exists starts once it is opened and all before it are sent, and no later; of
+    /// two that are opened at one time either may be first. busy: until when the queue was sending
+    /// something that isn't among them.
     void bind(const z3::expr &busy) {
         const auto zero = ns(0);
         for (std::size_t i = 0; i < entries.size(); ++i) {
             const auto &entry = entries[i];
             const auto start = entry.started();
             const auto ready = z3::ite(entry.opened > zero, entry.opened, zero);
-            z3::expr holds = start >= ready && start >= busy;
             z3::expr at_once = start == ready || start == busy;
             for (std::size_t j = 0; j < entries.size(); ++j)
-                if (j != i) {
-                    const auto ahead = entries[j].there && entries[j].opened < entry.opened;
-                    holds = holds && z3::implies(ahead, start >= entries[j].departed);
-                    at_once = at_once || (ahead && start == entries[j].departed);
-                    // Arrivals differ, by as much as a rounding to nanoseconds can't undo.
-                    solver.add(entries[j].opened - entry.opened >= ns(2) ||
-                               entry.opened - entries[j].opened >= ns(2));
-                }
-            solver.add(z3::implies(entry.there, holds && at_once));
+                if (j != i)
+                    at_once = at_once || (entries[j].there && start == entries[j].departed);
+            solver.add(z3::implies(entry.there, start >= ready && start >= busy && at_once));
+            for (std::size_t j = 0; j < i; ++j) {
+                const auto &other = entries[j];
+                solver.add(z3::implies(
+                    entry.there && other.there,
+                    (other.opened <= entry.opened && start >= other.departed) ||
+                        (entry.opened <= other.opened && other.started() >= entry.departed)));
+            }
         }
     }
     /// The gap between two arrivals of a cluster.
@@ -164,9 +165,9 @@ Proof prove_one(const Setting &setting, std::size_t target, std::uint64_t bound,
     }
 }
 
+/// In whole nanoseconds, rounded down: gaps between whole limits stay between them.
 std::uint64_t rounded(const z3::model &model, const z3::expr &time) {
-    const auto value = model.eval(time, true);
-    return static_cast<std::uint64_t>(std::stod(value.get_decimal_string(3)) + 0.5);
+    return std::stoull(model.eval(time, true).get_decimal_string(0));
 }
 
 } // namespace
@@ -194,6 +195,7 @@ std::optional<Counterexample> refute(const Setting &setting,
         z3::solver solver(context, "QF_LRA");
         solver.set("timeout", milliseconds_left(until));
         Queue queue(context, solver, setting);
+        const auto rounding = queue.ns(1);
         z3::expr breaks = context.bool_val(false);
         std::vector<std::pair<std::size_t, z3::expr>> arrivals;
         for (std::size_t cluster = 0; cluster < setting.clusters.size(); ++cluster) {
@@ -203,17 +205,17 @@ std::optional<Counterexample> refute(const Setting &setting,
                 const auto name = std::to_string(cluster) + " " + std::to_string(i);
                 const auto next = queue.real("arrival " + name);
                 if (i == 0)
-                    solver.add(next >= queue.ns(2) &&
-                               next <= queue.ns(of.interval_ns + of.jitter_ns));
+                    solver.add(next >= arrived && next <= queue.ns(of.interval_ns + of.jitter_ns));
                 else
                     queue.gap(cluster, arrived, next);
                 const auto opens = context.bool_const(("opens " + name).c_str());
-                solver.add(opens == (next >= folds_until));
+                solver.add((opens && next >= folds_until) ||
+                           (!opens && next <= folds_until - rounding));
                 const auto entry = queue.add(name, cluster, opens, next);
                 // The age just before it is delivered: since its predecessor's newest update.
                 if (i > 0)
-                    breaks =
-                        breaks || (opens && queue[entry].departed - arrived > queue.ns(*bound + 4));
+                    breaks = breaks || (opens && queue[entry].departed - arrived >
+                                                     queue.ns(*bound) + rounding);
                 folds_until = z3::ite(opens, queue[entry].started(), folds_until);
                 arrived = next;
                 arrivals.emplace_back(cluster, next);
@@ -221,6 +223,11 @@ std::optional<Counterexample> refute(const Setting &setting,
         }
         queue.bind(queue.ns(0));
         solver.add(breaks);
+        // Times are rounded, which mustn't change their order.
+        for (std::size_t i = 0; i < arrivals.size(); ++i)
+            for (std::size_t j = 0; j < i; ++j)
+                solver.add(arrivals[i].second - arrivals[j].second >= rounding ||
+                           arrivals[j].second - arrivals[i].second >= rounding);
         if (solver.check() != z3::sat)
             continue;
         const auto model = solver.get_model();
@@ -228,9 +235,11 @@ std::optional<Counterexample> refute(const Setting &setting,
         for (const auto &[cluster, time] : arrivals)
             found.arrivals.push_back({cluster, rounded(model, time)});
         std::ranges::stable_sort(found.arrivals, {}, &Arrival::at_ns);
-        found.outcome = simulate(setting, found.arrivals);
-        if (found.outcome.breaks(setting))
-            return found;
+        const auto outcome = simulate(setting, found.arrivals, until);
+        if (!outcome || !outcome->breaks(setting))
+            continue;
+        found.outcome = *outcome;
+        return found;
     }
     return {};
 }

@@ -27,18 +27,26 @@ struct Outcome {
     [[nodiscard]] bool breaks(const Setting &setting) const;
 };
 
-/// Olaf queues: one waiting entry for each (cluster, segment), which later updates are folded into;
-/// the head is out of reach while it is sent. A departure is late by all of the hop's delay.
-/// Arrivals need not be in order; of equal times the earlier in the list comes first, and a
-/// departure before both.
-Outcome simulate(const Setting &setting, std::vector<Arrival> arrivals);
+/// Of a queue one entry waits for each (cluster, segment), which later updates are folded into; the
+/// entry that is being sent is out of reach. A departure is late by all of the hop's delay.
+/// Arrivals are in the order of their times. At one time, departures come first, then arrivals as
+/// they are listed. Nothing if `until` comes before the run's end; a short run always ends.
+std::optional<Outcome> simulate(const Setting &setting, const std::vector<Arrival> &arrivals,
+                                std::chrono::steady_clock::time_point until);
 
+/// Arrivals whose gaps are within each cluster's interval ± jitter, and which break the objective.
 struct Counterexample {
     std::vector<Arrival> arrivals;
     Outcome outcome;
 };
-/// Arrivals whose gaps are within each cluster's interval ± jitter, and which break the objective;
-/// nothing if none was found until then.
+
+/// Two clusters at their own intervals, for six of the longer one, while the others send nothing.
+/// Nothing if that doesn't break the objective, or if `until` comes before its end.
+std::optional<Counterexample> plain_run(const Setting &setting, std::size_t one, std::size_t other,
+                                        std::chrono::steady_clock::time_point until);
+
+/// Draws arrivals and varies them, for runs that come ever closer to breaking the objective.
+/// Nothing if none of them breaks it before `until`.
 std::optional<Counterexample> search(const Setting &setting, std::uint64_t seed,
                                      std::chrono::steady_clock::time_point until);
 

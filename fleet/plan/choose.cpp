@@ -6,6 +6,8 @@
 
 #include <algorithm>
 #include <bit>
+#include <iterator>
+#include <set>
 #include <tuple>
 
 #include "olaf/protocol.h"
@@ -56,12 +58,18 @@ std::string unfit(const Machine &machine, const Shape &shape) {
     return "";
 }
 
-/// What the trees ask of a machine beyond what mended() looks after: its places for jobs.
-Result<void> require_places(const Topology &topology, const Demand &demand, const Plan &plan) {
+/// Of how many shards each machine is a node.
+std::vector<std::uint64_t> shards_on(const Topology &topology, const Plan &plan) {
     std::vector<std::uint64_t> shards(topology.machines.size());
     for (const auto &shard : plan.shards)
         for (const auto &node : shard.nodes)
             ++shards[node.machine];
+    return shards;
+}
+
+/// What the trees ask of a machine beyond what mended() looks after: its places for jobs.
+Result<void> require_places(const Topology &topology, const Demand &demand, const Plan &plan) {
+    const auto shards = shards_on(topology, plan);
     for (std::size_t i = 0; i < shards.size(); ++i) {
         const auto &machine = topology.machines[i];
         if (shards[i] > machine.jobs || shards[i] * demand.shape.pool > machine.slots ||
@@ -101,38 +109,55 @@ class Chooser {
         Found found;
         Plan plan;
     };
-    Result<Best> best_of(const Strategy &strategy) {
-        Result<Best> best = no_plan(std::string(strategy.name), "no host or switch can be the root",
+    /// to_the_end: goes on with further roots until one has a plan, or the time limit ends.
+    Result<Best> best_of(const Strategy &strategy, bool to_the_end) {
+        Result<Best> best = no_plan("", "no host or switch can be the root",
                                     "let one aggregate that no worker runs on");
         std::string best_name;
-        const auto tried =
+        const auto enough =
             std::clamp<std::size_t>(most_work / demand.workers.size(), 4, strategy.most_roots);
-        std::size_t count = 0;
+        std::size_t tried = 0;
+        bool late = false;
         for (const auto root : roots) {
-            if (count++ == tried)
-                break;
+            if (tried >= enough) {
+                if (best || !to_the_end)
+                    break;
+                late = std::chrono::steady_clock::now() > demand.deadline;
+                if (late)
+                    break;
+            }
             Problem problem{.topology = topology,
                             .ways = ways,
                             .demand = demand,
                             .root = root,
                             .candidates = candidates,
-                            .levels = levels};
+                            .levels = levels,
+                            .remarks = remarks};
             std::erase(problem.candidates, root);
             auto one = made(strategy, problem);
             const auto &name = topology.machines[root].name;
             if (!one) {
-                if (!best)
+                if (tried == 0)
                     best = std::unexpected(std::move(one).error());
             } else if (!best || std::tuple(one->plan.predicted.vector_ns, name) <
                                     std::tuple(best->plan.predicted.vector_ns, best_name)) {
                 best = std::move(one);
                 best_name = name;
             }
+            ++tried;
         }
-        if (!best)
-            best.error().object = strategy.name;
+        if (late) {
+            best.error().hint = "name one with --root, or give a longer --time-limit";
+            remarks.insert(fmt::format("{}: the time ran out after {} of {} roots; {}",
+                                       strategy.name, tried, roots.size(), best.error().hint));
+        }
+        if (!best && roots.size() > 1)
+            best.error().reason += fmt::format("; {} of {} roots were tried{}", tried, roots.size(),
+                                               late ? " when the time ran out" : "");
         return best;
     }
+
+    std::set<std::string> remarks; ///< of all strategies that were looked at
 
   private:
     Result<Best> made(const Strategy &strategy, const Problem &problem) {
@@ -174,26 +199,19 @@ void add_notes(const Topology &topology, Planning &planning) {
             fmt::format("i32x2 keeps {} bits of an element where {} workers are summed; "
                         "f32 or i64x1 keep more",
                         bits, workers));
-    std::vector<std::size_t> shards(topology.machines.size());
-    for (const auto &shard : planning.plan.shards)
-        for (const auto &node : shard.nodes)
-            ++shards[node.machine];
+    const auto &predicted = planning.plan.predicted;
+    if (predicted.vector_ns == no_limit || predicted.traffic_bytes == no_limit)
+        planning.notes.emplace_back("a predicted figure of 2^64 - 1 stands for all above it");
+    const auto shards = shards_on(topology, planning.plan);
     const auto most = std::ranges::max_element(shards);
-    if (*most > 64 &&
-        topology.machines[static_cast<std::size_t>(most - shards.begin())].jobs == no_limit)
+    const auto &machine = topology.machines[static_cast<std::size_t>(most - shards.begin())];
+    if (*most > 64 && machine.jobs == no_limit)
         planning.notes.push_back(fmt::format(
             "{} has {} jobs, and a device has places for 64; \"jobs\": 64 plans within that",
-            topology.machines[static_cast<std::size_t>(most - shards.begin())].name, *most));
+            machine.name, *most));
 }
 
 } // namespace
-
-std::vector<std::string> strategy_names() {
-    std::vector<std::string> names{"auto"};
-    for (const auto &strategy : strategies)
-        names.emplace_back(strategy.name);
-    return names;
-}
 
 std::vector<std::uint64_t> equal_parts(std::uint64_t bytes, std::uint64_t parts) {
     std::vector<std::uint64_t> found;
@@ -219,29 +237,35 @@ Result<Planning> make_plan(const Topology &topology, const Wish &wish) {
     }
     Chooser chooser(topology, demand, wish);
     const bool is_auto = wish.strategy == "auto";
-    Result<Chooser::Best> best = no_plan(wish.strategy, "no strategy has a plan");
+    // `fit` has a plan wherever there is a valid one, so `auto` tries all roots with that alone.
+    const auto decisive = is_auto ? "fit" : wish.strategy;
+    Result<Chooser::Best> best = no_plan(wish.strategy, "there is no such strategy");
     for (const auto &strategy : strategies) {
         const bool looked_at = strategy.automatic && (!strategy.only_one_by_one ||
                                                       demand.workers.size() < most_one_by_one);
         const bool wanted = is_auto ? looked_at : strategy.name == wish.strategy;
         if (!wanted && !wish.compare)
             continue;
-        auto one = chooser.best_of(strategy);
+        const bool decides = strategy.name == decisive && !best;
+        auto one = chooser.best_of(strategy, decides);
         if (wish.compare)
-            planning.compared.push_back({std::string(strategy.name),
+            planning.compared.push_back({std::string(strategy.name), one ? one->found.chosen : "",
                                          one ? one->plan.predicted : Predicted{},
                                          one ? "" : one.error().reason});
         const auto cost = [](const Chooser::Best &of) {
             return std::tuple(of.plan.predicted.vector_ns, of.plan.predicted.traffic_bytes,
                               of.plan.predicted.nodes);
         };
-        if (wanted && (one ? !best || cost(*one) < cost(*best) : !best))
+        if (wanted && (one ? !best || cost(*one) < cost(*best) : decides))
             best = std::move(one);
     }
+    if (!best)
+        best.error().object = wish.strategy;
     auto taken = OLAF_TRY(std::move(best));
     planning.plan = std::move(taken.plan);
     planning.chosen = taken.found.chosen;
-    planning.notes = std::move(taken.found.notes);
+    planning.notes.assign(chooser.remarks.begin(), chooser.remarks.end());
+    std::ranges::move(taken.found.notes, std::back_inserter(planning.notes));
     add_notes(topology, planning);
     planning.planning_ms =
         std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begun).count();

@@ -3,7 +3,6 @@
 // which strategy's trees are taken.
 #pragma once
 
-#include <span>
 #include <string>
 #include <vector>
 
@@ -26,6 +25,7 @@ struct Wish {
 
 struct Row {
     std::string strategy;
+    std::string chosen; ///< whose trees these are: as Found::chosen
     Predicted predicted;
     std::string reason; ///< why it has no plan; "": it has
 };
@@ -38,9 +38,6 @@ struct Planning {
     std::vector<std::string> notes;
     double planning_ms = 0;
 };
-
-/// "auto", "fit", …
-std::vector<std::string> strategy_names();
 
 /// An error where no valid plan exists, or where the wish names what the topology hasn't.
 Result<Planning> make_plan(const Topology &topology, const Wish &wish);

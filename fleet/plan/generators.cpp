@@ -70,7 +70,7 @@ class Growing {
         topology.given = words.given;
     }
     Result<void> read_common() {
-        bandwidth = OLAF_TRY(words.number("bandwidth", 10'000'000'000, 1, 1'000'000'000'000'000,
+        bandwidth = OLAF_TRY(words.number("bandwidth", 10'000'000'000, 1'000, 1'000'000'000'000'000,
                                           [](std::string_view text) -> Result<std::uint64_t> {
                                               return OLAF_TRY(parse_rate(text)).bps;
                                           }));
@@ -95,7 +95,7 @@ class Growing {
             if (error != std::errc() || end != text.data() + text.size())
                 value = -1;
         }
-        if (value < 0 || value > 100)
+        if (!(value >= 0 && value <= 100)) // "nan%" is a number for from_chars
             return words.fault(
                 "aggregators=" + found->second + " is no share",
                 "give 0% … 100% of the switches, or hosts: a spare one in each rack");

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// olaf-plan OPTIONS: what `olaf plan` runs, with its options as JSON. Exit status 0 done, 1 no
-// valid plan exists, 2 the topology or an option can't be read.
+// olaf-plan: what `olaf plan` becomes. Exit status 0 done, 1 no valid plan exists, 2 the topology or
+// an option can't be read.
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <fstream>
+#include <sstream>
 
 #include "choose.hpp"
+#include "fleet/program.hpp"
 #include "loader/text/json.hpp"
 #include "loader/text/units.hpp"
 #include "olaf/try.hpp"
@@ -21,25 +22,34 @@ using namespace olaf::fleet;
 
 enum Status { done = 0, no_valid_plan = 1, unreadable = 2 };
 
+constexpr std::size_t most_parts = 100'000;
+/// Seats of workers, one in each sub-model's tree: what 2 GiB hold, the JSON included.
+constexpr std::size_t most_seats = 5'000'000;
+
 /// A number of equal parts, or a file with a size in each line. The vector is as long as its parts.
 Result<void> read_sub_models(const std::string &given, Wish &wish) {
     if (given.empty())
         return {};
     if (given.find_first_not_of("0123456789") == std::string::npos) {
         const auto parts = given.size() < 8 ? std::stoul(given) : 0;
-        if (parts < 1 || parts > 100'000 || parts > wish.bytes)
-            return fail("read sub-models", given, 0, "give 1 … 100000, and no more than --bytes");
+        if (parts < 1 || parts > most_parts || parts > wish.bytes)
+            return fail("read sub-models", given, 0,
+                        fmt::format("give 1 … {}, and no more than --bytes", most_parts));
         wish.sub_models = equal_parts(wish.bytes, parts);
         return {};
     }
-    std::ifstream file(given);
-    if (!file)
-        return fail("read sub-models", given, errno,
+    const auto text = read_file(given);
+    if (!text)
+        return fail("read sub-models", given, text.error(),
                     "give a number, or a file with a size in each line");
+    std::istringstream lines(*text);
     std::string line;
-    for (std::size_t number = 1; std::getline(file, line); ++number) {
+    for (std::size_t number = 1; std::getline(lines, line); ++number) {
         if (line.empty() || line.front() == '#')
             continue;
+        if (wish.sub_models.size() == most_parts)
+            return fail("read sub-models", given, 0, fmt::format("give at most {}", most_parts),
+                        fmt::format("line {} is one more", number));
         const auto bytes = parse_bytes(line);
         if (!bytes)
             return fail("read sub-models", given, 0, "write bytes, or 40kb, 2.5mb",
@@ -61,7 +71,20 @@ int failed(const Error &error, Status status) {
     return status;
 }
 
+/// What can be told before the work of planning.
+Result<void> require_size(const Topology &topology, const Wish &wish) {
+    const auto workers = topology.workers().size();
+    if (workers * wish.sub_models.size() > most_seats)
+        return fail("plan", topology.given, 0,
+                    fmt::format("give at most {} --sub-models", most_seats / workers),
+                    fmt::format("{} workers in {} sub-models are more than {} seats", workers,
+                                wish.sub_models.size(), most_seats));
+    return {};
+}
+
 int run(const PlanOptions &options) {
+    if (const auto form = picture_form(options.picture); !form)
+        return failed(form.error(), unreadable);
     const auto topology = read_topology(options.topology, options.workers, options.seed);
     if (!topology)
         return failed(topology.error(), unreadable);
@@ -81,6 +104,8 @@ int run(const PlanOptions &options) {
               .compare = options.compare};
     if (const auto read = read_sub_models(options.sub_models, wish); !read)
         return failed(read.error(), unreadable);
+    if (const auto size = require_size(*topology, wish); !size)
+        return failed(size.error(), unreadable);
     const auto planning = make_plan(*topology, wish);
     if (!planning)
         return failed(planning.error(), no_valid_plan);
@@ -95,10 +120,6 @@ int run(const PlanOptions &options) {
 
 } // namespace
 
-int main(int argc, char **argv) {
-    if (argc != 2) {
-        fmt::print(stderr, "olaf-plan is a part of `olaf plan`; run that\n");
-        return unreadable;
-    }
-    return run(nlohmann::json::parse(argv[1]).get<PlanOptions>());
+int main() {
+    return run_program("olaf plan", run);
 }

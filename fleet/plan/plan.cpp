@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
 
 namespace olaf::fleet {
 
@@ -22,13 +21,18 @@ Shard ranked(const Tree &tree, std::uint64_t bytes) {
 
 namespace {
 
-/// Who is whose child, as machines; of a worker its parent.
-bool same(const Tree &a, const Tree &b) {
-    const auto equal_node = [](const Tree::Node &x, const Tree::Node &y) {
-        return x.machine == y.machine && x.parent == y.parent;
-    };
-    return a.parent_of_worker == b.parent_of_worker &&
-           std::ranges::equal(a.nodes, b.nodes, equal_node);
+/// Sums and products that end at 2^64 - 1, so that a plan which is slower than that never looks
+/// fast.
+std::uint64_t plus(std::uint64_t a, std::uint64_t b) {
+    std::uint64_t sum = 0;
+    return __builtin_add_overflow(a, b, &sum) ? no_limit : sum;
+}
+std::uint64_t times(std::uint64_t a, std::uint64_t b) {
+    std::uint64_t product = 0;
+    return __builtin_mul_overflow(a, b, &product) ? no_limit : product;
+}
+std::uint64_t rounded_up(long double value) {
+    return value >= 0x1p64L ? no_limit : static_cast<std::uint64_t>(std::ceil(value));
 }
 
 } // namespace
@@ -36,17 +40,8 @@ bool same(const Tree &a, const Tree &b) {
 Plan planned(const Topology &topology, Ways &ways, const Demand &demand,
              const std::vector<Tree> &trees, const std::vector<std::uint64_t> &bytes) {
     Plan plan;
-    std::vector<const Tree *> of;
-    for (std::size_t i = 0; i < trees.size(); ++i) {
-        const auto at =
-            std::ranges::find_if(of, [&](const Tree *tree) { return same(*tree, trees[i]); });
-        if (at == of.end()) {
-            of.push_back(&trees[i]);
-            plan.shards.push_back(ranked(trees[i], bytes[i]));
-        } else {
-            plan.shards[static_cast<std::size_t>(at - of.begin())].bytes += bytes[i];
-        }
-    }
+    for (std::size_t i = 0; i < trees.size(); ++i)
+        plan.shards.push_back(ranked(trees[i], bytes[i]));
     plan.predicted = predict(topology, ways, demand, plan.shards);
     return plan;
 }
@@ -85,15 +80,17 @@ Predicted predict(const Topology &topology, Ways &ways, const Demand &demand,
             const auto found = ways.to(machine, targets);
             for (std::size_t i = 0; i < found.size(); ++i) {
                 const auto child = children[node][i];
-                predicted.traffic_bytes += shard.bytes * found[i].links;
+                predicted.traffic_bytes =
+                    plus(predicted.traffic_bytes, times(shard.bytes, found[i].links));
                 loads[targets[i]].out += shard.bytes;
                 if (child < nodes) {
-                    latency[child] = latency[node] + found[i].latency_ns +
-                                     topology.machines[targets[i]].latency_ns;
+                    latency[child] =
+                        plus(latency[node],
+                             found[i].latency_ns + topology.machines[targets[i]].latency_ns);
                     depth[child] = depth[node] + 1;
                     order.push_back(child);
                 } else {
-                    latency_ns = std::max(latency_ns, latency[node] + found[i].latency_ns);
+                    latency_ns = std::max(latency_ns, plus(latency[node], found[i].latency_ns));
                     predicted.depth = std::max(predicted.depth, depth[node]);
                     predicted.in_network_bytes += node == 0 ? 0 : shard.bytes;
                 }
@@ -117,7 +114,7 @@ Predicted predict(const Topology &topology, Ways &ways, const Demand &demand,
                                                    machine.core_rate_bps)});
         predicted.nodes += loads[i].node ? 1 : 0;
     }
-    predicted.vector_ns = static_cast<std::uint64_t>(std::ceil(longest_ns)) + 2 * latency_ns;
+    predicted.vector_ns = plus(rounded_up(longest_ns), times(2, latency_ns));
     return predicted;
 }
 

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <chrono>
+#include <compare>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -41,9 +42,11 @@ struct Tree {
     struct Node {
         std::uint32_t machine = 0;
         std::uint32_t parent = 0; ///< an index of nodes; the root's is its own
+        auto operator<=>(const Node &) const = default;
     };
     std::vector<Node> nodes;
     std::vector<std::uint32_t> parent_of_worker; ///< an index of nodes, of each worker
+    auto operator<=>(const Tree &) const = default;
 };
 
 /// A range of every vector, and its tree with ranks.
@@ -59,7 +62,7 @@ struct Shard {
     std::vector<Seat> workers;
 };
 
-/// docs/fleet.md has the formulas.
+/// docs/fleet.md has the formulas. What would be larger is 2^64 - 1.
 struct Predicted {
     std::uint64_t vector_ns = 0;        ///< of one vector, at least
     std::uint64_t traffic_bytes = 0;    ///< over all links, on the way up
@@ -79,7 +82,7 @@ struct Plan {
 /// Gives each child a rank: nodes first, then workers, each in their order.
 Shard ranked(const Tree &tree, std::uint64_t bytes);
 
-/// Those bytes in shards with that tree; equal trees become one shard.
+/// A shard for each tree, with so many bytes of every vector. The trees differ.
 Plan planned(const Topology &topology, Ways &ways, const Demand &demand,
              const std::vector<Tree> &trees, const std::vector<std::uint64_t> &bytes);
 

@@ -1,17 +1,21 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "show.hpp"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <spawn.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdio>
-#include <fstream>
 #include <functional>
 
+#include "loader/host/fd.hpp"
 #include "loader/text/human.hpp"
+#include "olaf/try.hpp"
 
 namespace olaf::fleet {
 namespace {
@@ -100,10 +104,12 @@ nlohmann::ordered_json plan_json(const Topology &topology, const Wish &wish,
     }
     for (const auto &row : planning.compared) {
         Json one{{"strategy", row.strategy}};
-        if (row.reason.empty())
+        if (row.reason.empty()) {
+            one["chosen"] = row.chosen;
             one["predicted"] = predicted_json(row.predicted);
-        else
+        } else {
             one["reason"] = row.reason;
+        }
         compared.push_back(std::move(one));
     }
     return {{"topology", topology.given},
@@ -163,16 +169,18 @@ std::string plan_text(const Topology &topology, const Planning &planning) {
         bytes_text(predicted.traffic_bytes), bytes_text(predicted.root_bytes), predicted.nodes,
         predicted.depth, predicted.fan_in);
     if (!planning.compared.empty()) {
-        text += fmt::format("\n{:<12} {:>10} {:>10} {:>10} {:>6} {:>6}\n", "strategy", "vector",
+        text += fmt::format("\n{:<16} {:>10} {:>10} {:>10} {:>6} {:>6}\n", "strategy", "vector",
                             "traffic", "at root", "nodes", "levels");
         for (const auto &row : planning.compared)
             text += row.reason.empty()
-                        ? fmt::format("{:<12} {:>10} {:>10} {:>10} {:>6} {:>6}\n", row.strategy,
+                        ? fmt::format("{:<16} {:>10} {:>10} {:>10} {:>6} {:>6}\n",
+                                      row.chosen == row.strategy ? row.strategy
+                                                                 : row.strategy + ": " + row.chosen,
                                       human_duration(static_cast<double>(row.predicted.vector_ns)),
                                       bytes_text(row.predicted.traffic_bytes),
                                       bytes_text(row.predicted.root_bytes), row.predicted.nodes,
                                       row.predicted.depth)
-                        : fmt::format("{:<12} no plan: {}\n", row.strategy, row.reason);
+                        : fmt::format("{:<16} no plan: {}\n", row.strategy, row.reason);
     }
     for (const auto &note : planning.notes)
         text += "\nnote: " + note;
@@ -215,38 +223,78 @@ std::string plan_dot(const Topology &topology, const Planning &planning) {
     return text + "}\n";
 }
 
-Result<void> write_picture(const std::string &path, const std::string &dot) {
+Result<std::string> picture_form(const std::string &path) {
+    if (path.empty())
+        return "";
     const auto point = path.rfind('.');
-    const auto form = point == std::string::npos ? "" : path.substr(point + 1);
-    if (form == "dot") {
-        std::ofstream file(path);
-        file << dot;
-        file.close();
-        if (!file)
-            return fail("write", path, errno, "give a file in a folder that you may write");
-        return {};
+    for (const auto *form : {"svg", "png", "pdf", "dot"})
+        if (point != std::string::npos && path.substr(point + 1) == form)
+            return form;
+    return fail("draw", path, 0, "end it in .svg, .png, .pdf or .dot", "its form isn't known");
+}
+
+namespace {
+
+bool written(int file, std::string_view text) {
+    while (!text.empty()) {
+        const auto count = ::write(file, text.data(), text.size());
+        if (count < 0 && errno != EINTR)
+            return false;
+        text.remove_prefix(static_cast<std::size_t>(std::max<ssize_t>(count, 0)));
     }
-    if (form != "svg" && form != "png" && form != "pdf")
-        return fail("draw", path, 0, "end it in .svg, .png, .pdf or .dot", "its form isn't known");
-    // No shell reads the path: `dot` writes to its standard output, which is the file.
-    std::FILE *const picture = std::fopen(path.c_str(), "wb");
-    if (picture == nullptr)
+    return true;
+}
+
+/// `dot`'s picture of that text, into an open file; its errors in words are left out.
+Result<void> draw(const std::string &path, const std::string &form, const std::string &dot,
+                  int into) {
+    // A file in memory and no pipe: `dot` may end before it has read all.
+    const Fd text(::memfd_create("plan.dot", MFD_CLOEXEC));
+    if (!text || !written(text.get(), dot) || ::lseek(text.get(), 0, SEEK_SET) != 0)
+        return fail("draw", path, errno);
+    posix_spawn_file_actions_t files;
+    ::posix_spawn_file_actions_init(&files);
+    ::posix_spawn_file_actions_adddup2(&files, text.get(), STDIN_FILENO);
+    ::posix_spawn_file_actions_adddup2(&files, into, STDOUT_FILENO);
+    ::posix_spawn_file_actions_addopen(&files, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
+    std::string program = "dot", option = "-T" + form;
+    char *const words[] = {program.data(), option.data(), nullptr};
+    pid_t child = 0;
+    const int error = ::posix_spawnp(&child, program.c_str(), &files, nullptr, words, environ);
+    ::posix_spawn_file_actions_destroy(&files);
+    if (error != 0)
+        return fail("draw", path, error, "apt install graphviz, or give a file that ends in .dot",
+                    "`dot` can't be run");
+    int status = 0;
+    while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
+    }
+    if (status != 0)
+        return fail("draw", path, 0, "give a file that ends in .dot, and try `dot` with it",
+                    "`dot` failed");
+    return {};
+}
+
+} // namespace
+
+Result<void> write_picture(const std::string &path, const std::string &dot) {
+    const auto form = OLAF_TRY(picture_form(path));
+    const auto fresh = fmt::format("{}.{}.tmp", path, ::getpid());
+    Fd file(::open(fresh.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
+    const auto unwritable = [&] {
         return fail("write", path, errno, "give a file in a folder that you may write");
-    std::fclose(picture);
-    const std::string command = "dot -T" + form + " -o \"$OLAF_PICTURE\"";
-    ::setenv("OLAF_PICTURE", path.c_str(), 1);
-    std::FILE *const pipe = ::popen(command.c_str(), "w");
-    if (pipe == nullptr)
-        return fail("run", "dot", errno);
-    std::fwrite(dot.data(), 1, dot.size(), pipe);
-    const int status = ::pclose(pipe);
-    if (status == 0)
-        return {};
-    std::remove(path.c_str());
-    if (WIFEXITED(status) && WEXITSTATUS(status) == 127)
-        return fail("draw", path, 0, "apt install graphviz, or give a file that ends in .dot",
-                    "there is no `dot`");
-    return fail("draw", path, 0, "give a file that ends in .dot, and look at it", "`dot` failed");
+    };
+    if (!file)
+        return unwritable();
+    Result<void> done;
+    if (form != "dot")
+        done = draw(path, form, dot, file.get());
+    else if (!written(file.get(), dot))
+        done = unwritable();
+    if (done && ::rename(fresh.c_str(), path.c_str()) != 0)
+        done = unwritable();
+    if (!done)
+        ::unlink(fresh.c_str());
+    return done;
 }
 
 } // namespace olaf::fleet

@@ -18,8 +18,11 @@ std::string plan_text(const Topology &topology, const Planning &planning);
 /// Graphviz's language, a tree for each shard. Workers of a node that has many are one box.
 std::string plan_dot(const Topology &topology, const Planning &planning);
 
-/// Writes a picture in the form that the file's name ends in: .dot as it is; .svg, .png and .pdf by
-/// Graphviz's `dot`.
+/// What a picture's name ends in: "dot", "svg", "png" or "pdf"; "" of no picture, "".
+Result<std::string> picture_form(const std::string &path);
+
+/// Writes a picture in the form that the file's name ends in: .dot as it is; the others by
+/// Graphviz's `dot`. A picture that was there before stays if that fails.
 Result<void> write_picture(const std::string &path, const std::string &dot);
 
 } // namespace olaf::fleet

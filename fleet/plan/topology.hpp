@@ -11,6 +11,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "loader/text/address.hpp"
 #include "olaf/result.hpp"
 
 namespace olaf::fleet {
@@ -38,7 +39,7 @@ struct Machine {
     double core_rate_bps = 1e10; ///< that one core adds
     std::uint64_t round_ns = 0;  ///< a round of its workers, measured; the slowest are placed first
     std::string site;            ///< the rack; the switch's name if not given
-    std::string address; ///< for the strategy smallest-ip; the order of the FILE if not given
+    IpAddress address;           ///< for the strategy smallest-ip
 
     /// What it can add at once: XAgg's min(idle bandwidth, idle cores × what a core adds).
     [[nodiscard]] double usable_bps() const {
@@ -101,7 +102,6 @@ class Ways {
         std::uint64_t latency_ns;
     };
     [[nodiscard]] std::span<const Edge> edges(std::uint32_t vertex) const;
-    [[nodiscard]] std::size_t vertices() const { return starts.size() - 1; }
 
   private:
     struct End {

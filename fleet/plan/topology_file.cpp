@@ -5,9 +5,11 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cmath>
-#include <fstream>
+#include <cstdio>
+#include <memory>
 #include <optional>
 #include <set>
 
@@ -17,6 +19,31 @@ namespace olaf::fleet {
 namespace {
 
 using Document = nlohmann::json;
+
+// Limits keep every figure of a plan far from where a number overflows, and tell who writes 10 for
+// 10 Gbit/s. A generator's are the same.
+constexpr double least_bps = 1e3, most_bps = 1e15, most_latency_ns = 1e9, most_whole = 9e15;
+constexpr double least_cores = 1e-3, most_cores = 1e6;
+constexpr std::uint64_t most_workers = 1'000'000;
+constexpr std::size_t longest_name = 255;
+
+constexpr std::array<std::string_view, 3> parts{"switches", "hosts", "links"};
+
+constexpr auto rate_hint = "bit/s: 1e10 is 10 Gbit/s";
+
+/// No more than a line holds, cut between two characters.
+std::string cut(const std::string &text, std::size_t most = 100) {
+    if (text.size() <= most)
+        return text;
+    while ((static_cast<unsigned char>(text[most]) & 0xc0) == 0x80)
+        --most;
+    return text.substr(0, most) + "…";
+}
+
+/// A value as one short line of text.
+std::string shown(const Document &value) {
+    return value.is_object() ? "an object" : value.is_array() ? "a list" : cut(value.dump());
+}
 
 /// Reads the fields of one object, and says of each fault where in the document it is.
 class Fields {
@@ -35,7 +62,7 @@ class Fields {
             return fault("", "is no object", "write {\"name\": …}");
         for (const auto &[key, value] : object.items())
             if (std::ranges::find(known, key) == known.end())
-                return fault(key, "is no field",
+                return fault("", fmt::format("has {}, which is no field", shown(key)),
                              fmt::format("there are {}", fmt::join(known, ", ")));
         return {};
     }
@@ -47,30 +74,40 @@ class Fields {
             return fault(field, "is missing", "each has one");
         if (!found->is_string() || found->get_ref<const std::string &>().empty())
             return fault(field, "is no text", "write a name in quotes");
-        return found->get<std::string>();
+        const auto &text = found->get_ref<const std::string &>();
+        // Names stand in messages of one line, and in lists of a plan.
+        if (text.size() > longest_name ||
+            std::ranges::any_of(text, [](unsigned char c) { return c < ' ' || c == 127; }))
+            return fault(field, "is " + shown(*found) + ", no name",
+                         fmt::format("write at most {} bytes on one line", longest_name));
+        return text;
     }
-    Result<double> number(const char *field, double otherwise, bool zero, const char *unit) const {
+    struct Range {
+        double least, most;
+        bool zero = false; ///< 0 too
+    };
+    Result<double> number(const char *field, double otherwise, Range range,
+                          const char *unit) const {
         const auto found = object.find(field);
         if (found == object.end())
             return otherwise;
         if (!found->is_number())
-            return fault(field, "is " + found->dump() + ", no number",
+            return fault(field, "is " + shown(*found) + ", no number",
                          fmt::format("write {} without quotes", unit));
         const auto value = found->get<double>();
-        if (value < 0)
-            return fault(field, "is " + found->dump() + ", below zero",
-                         fmt::format("write {}", unit));
-        if (value == 0 && !zero)
-            return fault(field, "is zero", fmt::format("write {} above 0", unit));
+        if (!(range.zero && value == 0) && (value < range.least || value > range.most))
+            return fault(field, "is " + shown(*found) + ", out of range",
+                         fmt::format("write {}{:g} to {:g} {}", range.zero ? "0, or " : "",
+                                     range.least, range.most, unit));
         return value;
     }
-    Result<std::uint64_t> whole(const char *field, std::uint64_t otherwise,
-                                const char *unit) const {
+    Result<std::uint64_t> whole(const char *field, std::uint64_t otherwise, const char *unit,
+                                double most = most_whole) const {
         if (!object.contains(field))
             return otherwise;
-        const auto value = OLAF_TRY(number(field, 0, true, unit));
-        if (value != std::floor(value) || value > 9e15)
-            return fault(field, "is " + object.at(field).dump() + ", no whole number below 9e15",
+        const auto value = OLAF_TRY(number(field, 0, {0, most}, unit));
+        if (value != std::floor(value))
+            return fault(field, "is " + shown(object.at(field)) + ", no whole number",
                          fmt::format("write {}", unit));
         return static_cast<std::uint64_t>(value);
     }
@@ -79,7 +116,7 @@ class Fields {
         if (found == object.end())
             return false;
         if (!found->is_boolean())
-            return fault(field, "is " + found->dump(), "write true or false");
+            return fault(field, "is " + shown(*found), "write true or false");
         return found->get<bool>();
     }
 
@@ -115,8 +152,9 @@ struct Reading {
         Machine machine;
         machine.name = OLAF_TRY(fields.text("name"));
         machine.aggregates = OLAF_TRY(fields.yes("aggregates"));
-        machine.bandwidth_bps = OLAF_TRY(fields.number("bandwidth", unlimited, false, "bit/s"));
-        machine.latency_ns = OLAF_TRY(fields.whole("latency", 0, "nanoseconds"));
+        machine.bandwidth_bps =
+            OLAF_TRY(fields.number("bandwidth", unlimited, {least_bps, most_bps}, rate_hint));
+        machine.latency_ns = OLAF_TRY(fields.whole("latency", 0, "nanoseconds", most_latency_ns));
         machine.memory = OLAF_TRY(fields.whole("memory", no_limit, "bytes"));
         machine.memory_free = OLAF_TRY(fields.whole("memory_free", machine.memory, "bytes"));
         if (machine.memory_free > machine.memory)
@@ -124,7 +162,14 @@ struct Reading {
         machine.max_lanes = OLAF_TRY(fields.whole("max_lanes", no_limit, "lanes of 8 bytes"));
         machine.slots = OLAF_TRY(fields.whole("slots", no_limit, "round slots"));
         machine.jobs = OLAF_TRY(fields.whole("jobs", no_limit, "places for jobs"));
-        machine.address = OLAF_TRY(fields.text("address", std::string()));
+        const auto address = OLAF_TRY(fields.text("address", std::string()));
+        if (address.empty())
+            return machine;
+        const auto parsed = parse_address(address);
+        if (!parsed)
+            return fields.fault("address", "is '" + address + "', no IP address",
+                                "write 192.0.2.1 or 2001:db8::1");
+        machine.address = *parsed;
         return machine;
     }
     Result<void> add_switch(const Fields &fields) {
@@ -141,13 +186,16 @@ struct Reading {
         machine.at = OLAF_TRY(this->machine(fields, "at"));
         if (topology.machines[machine.at].is_host)
             return fields.fault("at", "is a host", "name the switch that it hangs on");
-        const auto workers = OLAF_TRY(fields.whole("workers", 0, "how many processes"));
-        if (workers > 1'000'000)
-            return fields.fault("workers", "is above 1,000,000", "write how many processes");
-        machine.workers = static_cast<std::uint32_t>(workers);
-        machine.cores_idle =
-            OLAF_TRY(fields.number("cores_idle", unlimited, true, "how many cores"));
-        machine.core_rate_bps = OLAF_TRY(fields.number("core_rate", 1e10, false, "bit/s"));
+        const auto own =
+            OLAF_TRY(fields.whole("workers", 0, "processes", static_cast<double>(most_workers)));
+        if ((workers += own) > most_workers)
+            return fields.fault("workers", fmt::format("makes them {} in all", workers),
+                                fmt::format("plan at most {}", most_workers));
+        machine.workers = static_cast<std::uint32_t>(own);
+        machine.cores_idle = OLAF_TRY(
+            fields.number("cores_idle", unlimited, {least_cores, most_cores, true}, "cores"));
+        machine.core_rate_bps =
+            OLAF_TRY(fields.number("core_rate", 1e10, {least_bps, most_bps}, rate_hint));
         machine.round_ns = OLAF_TRY(fields.whole("round_ns", 0, "nanoseconds"));
         machine.site = OLAF_TRY(fields.text("site", topology.machines[machine.at].name));
         return add(fields, std::move(machine));
@@ -157,8 +205,9 @@ struct Reading {
         Link link;
         link.a = OLAF_TRY(machine(fields, "a"));
         link.b = OLAF_TRY(machine(fields, "b"));
-        link.bandwidth_bps = OLAF_TRY(fields.number("bandwidth", unlimited, false, "bit/s"));
-        link.latency_ns = OLAF_TRY(fields.whole("latency", 0, "nanoseconds"));
+        link.bandwidth_bps =
+            OLAF_TRY(fields.number("bandwidth", unlimited, {least_bps, most_bps}, rate_hint));
+        link.latency_ns = OLAF_TRY(fields.whole("latency", 0, "nanoseconds", most_latency_ns));
         const auto &a = topology.machines[link.a], &b = topology.machines[link.b];
         if (link.a == link.b)
             return fields.fault("b", "is '" + b.name + "', as a", "a link joins two machines");
@@ -172,16 +221,79 @@ struct Reading {
         return {};
     }
     std::set<std::pair<std::uint32_t, std::uint32_t>> joined;
+    std::uint64_t workers = 0; ///< of all hosts so far
 };
 
+/// The document. nlohmann keeps the last of two keys that are the same; here they are a fault.
+Result<Document> parsed(const std::string &text, const std::string &given) {
+    std::vector<std::set<std::string>> open; // keys of each object that hasn't ended
+    std::string part, twice;                 // the one of `parts` at hand, and the first fault
+    std::size_t rows = 0;                    // objects of that part so far
+    const auto look = [&](int depth, Document::parse_event_t event, Document &value) {
+        if (event == Document::parse_event_t::object_start) {
+            open.emplace_back();
+            rows += depth == 2 ? 1 : 0;
+        } else if (event == Document::parse_event_t::object_end) {
+            open.pop_back();
+        } else if (event == Document::parse_event_t::key) {
+            const auto key = value.get<std::string>();
+            if (depth == 1) {
+                part = std::ranges::find(parts, key) != parts.end() ? key : "the document";
+                rows = 0;
+            }
+            if (!open.back().insert(key).second && twice.empty())
+                twice = fmt::format("{} has {} twice",
+                                    depth == 1  ? "the document"
+                                    : rows == 0 ? part
+                                                : fmt::format("{}[{}]", part, rows - 1),
+                                    shown(value));
+        }
+        return true;
+    };
+    try {
+        auto document = Document::parse(text, look);
+        if (twice.empty())
+            return document;
+        return fail("read topology", given, 0, "leave one of them out", twice);
+    } catch (const Document::exception &error) {
+        // "[json.exception.parse_error.101] parse error at line 3, column 7: …"
+        std::string reason = error.what();
+        if (const auto behind = reason.find("] "); behind != std::string::npos)
+            reason.erase(0, behind + 2);
+        // "number overflow parsing '1e400'" says of what, but not where.
+        if (const auto quote = reason.find('\''); error.id == 406 && quote != std::string::npos) {
+            const auto number = reason.substr(quote + 1, reason.size() - quote - 2);
+            reason = fmt::format(
+                "line {}: {}",
+                1 + std::ranges::count(std::string_view(text).substr(0, text.find(number)), '\n'),
+                reason);
+        }
+        return fail("read topology", given, 0, "mend the JSON there", cut(reason, 200));
+    }
+}
+
 } // namespace
+
+std::expected<std::string, int> read_file(const std::string &path) {
+    // Not a stream: those throw where the path is a folder.
+    const std::unique_ptr<std::FILE, int (*)(std::FILE *)> file(std::fopen(path.c_str(), "rb"),
+                                                                std::fclose);
+    if (!file)
+        return std::unexpected(errno);
+    std::string text, part(1 << 16, '\0');
+    while (const auto count = std::fread(part.data(), 1, part.size(), file.get()))
+        text.append(part, 0, count);
+    if (std::ferror(file.get()) != 0)
+        return std::unexpected(errno);
+    return text;
+}
 
 Result<Topology> topology_of(const Document &document, const std::string &given) {
     Reading reading;
     reading.topology.given = given;
     const Fields whole(given, "the document", document);
     OLAF_TRY(whole.only({"switches", "hosts", "links"}));
-    for (const auto *part : {"switches", "hosts", "links"}) {
+    for (const auto part : parts) {
         const auto found = document.find(part);
         if (found == document.end())
             continue;
@@ -190,14 +302,14 @@ Result<Topology> topology_of(const Document &document, const std::string &given)
                         std::string(part) + " is no list");
         for (std::size_t i = 0; i < found->size(); ++i) {
             const Fields fields(given, fmt::format("{}[{}]", part, i), (*found)[i]);
-            if (part == std::string_view("switches"))
+            if (part == "switches")
                 OLAF_TRY(reading.add_switch(fields));
-            else if (part == std::string_view("hosts"))
+            else if (part == "hosts")
                 OLAF_TRY(reading.add_host(fields));
             else
                 OLAF_TRY(reading.add_link(fields));
         }
-        if (part == std::string_view("switches"))
+        if (part == "switches")
             reading.topology.switches = reading.topology.machines.size();
     }
     OLAF_TRY(require_connected(reading.topology));
@@ -208,24 +320,15 @@ Result<Topology> read_topology(const std::string &given, std::uint64_t workers,
                                std::uint64_t seed) {
     if (is_generator(given))
         return generate(given, workers, seed);
-    std::ifstream file(given);
-    if (!file)
-        return fail("read topology", given, errno,
-                    "give a file, or leaf-spine:… or fat-tree:…; man olaf-plan has both");
+    const auto text = read_file(given);
+    if (!text)
+        return fail("read topology", given, text.error(),
+                    "give a file, leaf-spine:… or fat-tree:…; an example of a file is what `olaf "
+                    "plan leaf-spine:leaves=2,spines=1,hosts=4 --topology` prints");
     if (workers != 0)
         return fail("read topology", given, 0, "leave --workers out",
                     "a file says itself where workers are");
-    Document document;
-    try {
-        document = Document::parse(file);
-    } catch (const Document::exception &error) {
-        // "[json.exception.parse_error.101] parse error at line 3, column 7: …"
-        const std::string text = error.what();
-        const auto behind = text.find("] ");
-        return fail("read topology", given, 0, "mend the JSON there",
-                    behind == std::string::npos ? text : text.substr(behind + 2));
-    }
-    return topology_of(document, given);
+    return topology_of(OLAF_TRY(parsed(*text, given)), given);
 }
 
 nlohmann::ordered_json topology_json(const Topology &topology) {
@@ -257,8 +360,8 @@ nlohmann::ordered_json topology_json(const Topology &topology) {
                                            {"jobs", machine.jobs}})
             if (value != no_limit)
                 one[field] = value;
-        if (!machine.address.empty())
-            one["address"] = machine.address;
+        if (machine.address.family != 0)
+            one["address"] = address_text(machine.address);
         if (machine.is_host) {
             if (machine.cores_idle != unlimited)
                 one["cores_idle"] = number(machine.cores_idle);

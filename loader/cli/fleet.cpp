@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "fleet.hpp"
 
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -28,7 +29,7 @@ auto word_of(const std::string &words) {
     };
 }
 
-/// Bytes of a vector. A million workers' over ten links still fit 64 bits.
+/// Bytes of a vector. What a plan adds up of them ends at 2^64 - 1 (fleet/plan/plan.cpp).
 Result<std::uint64_t> parse_vector_bytes(const std::string &text) {
     const auto bytes = OLAF_TRY(parse_bytes(text));
     if (bytes > 1'000'000'000'000)
@@ -82,7 +83,7 @@ void add_plan(CLI::App &root, PlanOptions &options) {
         [](const std::string &text) {
             return parse_duration_between(text, 1'000'000, 3'600'000'000'000);
         },
-        "of a linear program; then the plan is by racks [10s]", "TIME");
+        "of a linear program, then the plan is by racks; and of trying further roots [10s]", "TIME");
     app.add_flag("--compare", options.compare, "a row of every strategy as well");
     app.add_option("--picture", options.picture, "draw the trees too")
         ->type_name("FILE.svg|.png|.pdf|.dot");
@@ -105,6 +106,14 @@ Result<std::uint32_t> parse_cluster_id(std::string_view text) {
     return parse_count(text, 0, OLAF_MAX_SLOTS - 1);
 }
 
+/// A jitter or a delay: an interval, or none, as "0" or "0ms" says.
+Result<std::uint64_t> parse_admit_delay(std::string_view text) {
+    const bool zero = text.starts_with('0') && text.find_first_of("123456789") == text.npos;
+    if (zero && (text == "0" || parse_duration("1" + std::string(text))))
+        return 0;
+    return parse_interval(text);
+}
+
 /// "3:100ms:1kb", "3:100ms±10ms:1kb", "3:100ms+-10ms:1kb"
 Result<AdmitCluster> parse_admit_cluster(std::string_view text) {
     const auto parts = split(text, ':');
@@ -116,9 +125,7 @@ Result<AdmitCluster> parse_admit_cluster(std::string_view text) {
     auto interval = parts[1];
     for (const std::string_view sign : {"±", "+-"})
         if (const auto at = interval.find(sign); at != std::string_view::npos) {
-            const auto jitter = interval.substr(at + sign.size());
-            if (jitter != "0")
-                cluster.jitter_ns = OLAF_TRY(parse_interval(jitter));
+            cluster.jitter_ns = OLAF_TRY(parse_admit_delay(interval.substr(at + sign.size())));
             interval = interval.substr(0, at);
         }
     cluster.interval_ns = OLAF_TRY(parse_interval(interval));
@@ -144,7 +151,7 @@ Result<AdmitHop> parse_admit_hop(std::string_view text) {
         for (const auto id : split(parts[2], ','))
             hop.ids.push_back(OLAF_TRY(parse_cluster_id(id)));
     if (parts.size() > 3)
-        hop.delay_ns = parts[3] == "0" ? 0 : OLAF_TRY(parse_duration(parts[3]));
+        hop.delay_ns = OLAF_TRY(parse_admit_delay(parts[3]));
     return hop;
 }
 
@@ -219,16 +226,28 @@ void add_fleet(CLI::App &root, CommandOptions &into) {
     add_admit(root, into.admit);
 }
 
-Error become_fleet_program(const std::string &name, const std::string &options) {
+Error become_fleet_program(const std::string &name, const nlohmann::json &options) {
     std::error_code error;
     const auto self = std::filesystem::read_symlink("/proc/self/exe", error);
     const auto program = (self.parent_path().parent_path() / "libexec/olaf" / name).string();
-    ::execl(program.c_str(), program.c_str(), options.c_str(), nullptr);
+    // A file in memory: an argument has 128 KiB at most, which two thousand clusters exceed.
+    const auto bytes = nlohmann::json::to_cbor(options);
+    const Fd file(::memfd_create("options of olaf", MFD_CLOEXEC));
+    const auto size = static_cast<ssize_t>(bytes.size());
+    if (!file || ::write(file.get(), bytes.data(), bytes.size()) != size ||
+        ::lseek(file.get(), 0, SEEK_SET) != 0 || ::dup2(file.get(), STDIN_FILENO) < 0)
+        return {.operation = "hand options on to",
+                .object = program,
+                .code = errno,
+                .reason = {},
+                .hint = "free some memory"};
+    ::execl(program.c_str(), program.c_str(), nullptr);
     return {.operation = "run",
             .object = program,
             .code = errno,
             .reason = {},
-            .hint = "install the package olaf-fleet"};
+            .hint = errno == ENOENT ? "install the package olaf-fleet"
+                                    : "let the file be run by you"};
 }
 
 } // namespace olaf

@@ -3,6 +3,7 @@
 // each.
 #pragma once
 
+#include <nlohmann/json.hpp>
 #include <string>
 
 #include "olaf/result.hpp"
@@ -18,8 +19,9 @@ struct CommandOptions;
 /// Declares plan and admit.
 void add_fleet(CLI::App &root, CommandOptions &into);
 
-/// Becomes the program of that name in ../libexec/olaf, as seen from this one, with those options.
-/// Returns only if that fails: the package that has it isn't installed.
-Error become_fleet_program(const std::string &name, const std::string &options);
+/// Becomes the program of that name in ../libexec/olaf, as seen from this one, with those options as
+/// CBOR on its standard input (fleet/program.hpp). Returns only if that fails, as it does where the
+/// package that has the program isn't installed.
+Error become_fleet_program(const std::string &name, const nlohmann::json &options);
 
 } // namespace olaf

@@ -105,11 +105,11 @@ struct Run {
     }
     Result<bool> operator()(PlanOptions options) const {
         options.json = global.json;
-        return std::unexpected(become_fleet_program("olaf-plan", nlohmann::json(options).dump()));
+        return std::unexpected(become_fleet_program("olaf-plan", options));
     }
     Result<bool> operator()(AdmitOptions options) const {
         options.json = global.json;
-        return std::unexpected(become_fleet_program("olaf-admit", nlohmann::json(options).dump()));
+        return std::unexpected(become_fleet_program("olaf-admit", options));
     }
 
   private:

@@ -135,6 +135,7 @@ std::string_view also_fails(const std::string &command) {
         {"olaf detach", "So it does where updates wait that can't leave; the queue then goes on."},
         {"olaf status", "So it does for a DEV whose queue doesn't work any more."},
         {"olaf doctor", "So it does if anything is MISS."},
+        {"olaf plan", "So it does if no valid plan exists."},
         {"olaf trace", "So it does when the queue is detached meanwhile."},
         {"olaf top", "So it does when the queue is detached meanwhile."},
         {"olaf report", "So it does when the queue is detached meanwhile. An older report is then "
@@ -159,12 +160,22 @@ std::string subjects(const CommandDescription &command) {
 }
 
 std::string exit_statuses(const CommandDescription &command) {
+    if (command.name() == "olaf admit")
+        return item("0", "Done, and admitted: no run breaks the objective. Standard output says why") +
+               item("1", "Done, and rejected: standard output shows a run that breaks the objective, and what "
+                         "would be admitted. Or it failed: one line on standard error says what") +
+               item("2", "Wrong usage, or options that don't fit each other: one line says what") +
+               item("3", "Done, and unknown: neither a proof nor a run that breaks the objective was found "
+                         "within --time-limit");
     const std::string also(also_fails(command.name()));
     return item("0", "Done, or interrupted where it goes on until then") +
            item("1", "It failed: one line on standard error says what, on which object, why and "
                      "what to do" +
                          (also.empty() ? "" : ". " + also)) +
-           item("2", "Wrong usage: one line says what");
+           item("2", "Wrong usage" +
+                         std::string(command.name() == "olaf plan" ? ", or a FILE that can't be read"
+                                                                   : "") +
+                         ": one line says what");
 }
 
 /// A way to call a command: what is typed as it stands is bold, what stands for something italic.

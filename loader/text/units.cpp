@@ -49,14 +49,17 @@ std::optional<std::uint64_t> scaled(std::string_view text, const std::array<Unit
     return static_cast<std::uint64_t>(value);
 }
 
+/// Six digits of it, or as many as tell one double from another.
 template <std::size_t N>
-std::string unscaled(std::uint64_t value, const std::array<Unit, N> &units) {
+std::string unscaled(std::uint64_t value, const std::array<Unit, N> &units, bool all_digits = false) {
     auto unit = std::ranges::find_if(units.rbegin(), units.rend(), [&](const Unit &candidate) {
         return static_cast<double>(value) >= candidate.factor;
     });
     if (unit == units.rend())
         --unit;
-    return fmt::format("{:.6g}{}", static_cast<double>(value) / unit->factor, unit->name);
+    const double number = static_cast<double>(value) / unit->factor;
+    return all_digits ? fmt::format("{}{}", number, unit->name)
+                      : fmt::format("{:.6g}{}", number, unit->name);
 }
 
 } // namespace
@@ -187,7 +190,7 @@ std::string exact_rate_text(std::uint64_t rate_bps) {
 }
 
 std::string exact_duration_text(std::uint64_t ns) {
-    const auto text = duration_text(ns);
+    const auto text = unscaled(ns, time_units, true);
     const auto read = parse_duration(text);
     return read && *read == ns ? text : fmt::format("{}ns", ns);
 }

@@ -55,7 +55,7 @@ Result<std::int64_t> parse_reward(std::string_view text);
 
 std::string rate_text(std::uint64_t rate_bps);   ///< "20gbit", "unlimited"
 std::string duration_text(std::uint64_t ns);     ///< "100us", as parse_duration() reads it
-/// The same, in whole bits a second and nanoseconds where a rounded text would tell another value.
+/// The same with all digits: whole bits a second, or nanoseconds, where a text would tell another value.
 std::string exact_rate_text(std::uint64_t rate_bps);
 std::string exact_duration_text(std::uint64_t ns);
 std::string window_text(const Window &window);   ///< "8", "auto", "off"

@@ -7,6 +7,7 @@ import math
 from fractions import Fraction
 
 MOST_CHILDREN = 256
+MOST = 2**64 - 1  # what a figure is where it would be larger
 
 
 class Network:
@@ -69,6 +70,8 @@ def faults(plan, document):
         found.append("the shares don't add up to the bytes")
     held = collections.Counter()
     for s, shard in enumerate(plan["shards"]):
+        if shard["share"] < 1:
+            found.append(f"shard {s} has no bytes")
         found += [f"shard {s}: {fault}" for fault in faults_of_shard(plan, network, hosts, s, shard)]
         held.update(node["name"] for node in shard["nodes"])
     shape = plan["shape"]
@@ -188,5 +191,6 @@ def predicted(plan, document):
             if volume and rate is not None:
                 longest = max(longest, Fraction(8 * volume * 10**9) / Fraction(rate))
     used = {node["name"] for shard in plan["shards"] for node in shard["nodes"]}
-    return {"vector_ns": math.ceil(longest) + 2 * latency, "traffic_bytes": traffic, "root_bytes": root_bytes,
-            "in_network_bytes": in_network, "fan_in": fan_in, "depth": depth, "nodes": len(used)}
+    return {"vector_ns": min(math.ceil(longest) + 2 * latency, MOST), "traffic_bytes": min(traffic, MOST),
+            "root_bytes": root_bytes, "in_network_bytes": in_network, "fan_in": fan_in, "depth": depth,
+            "nodes": len(used)}

@@ -8,6 +8,7 @@ import os
 import pathlib
 import random
 import re
+import resource
 import shlex
 import shutil
 import subprocess
@@ -20,12 +21,14 @@ import checker
 
 OLAF = pathlib.Path(os.environ["OLAF_BUILD"]) / "loader/olaf"
 OLAF_SOURCE = pathlib.Path(__file__).resolve().parents[2]
+# In the order of --compare, `auto` at the end: fleet/plan/options.hpp names them for `olaf` itself.
 STRATEGIES = ["flat", "fit", "rack", "grow", "kary", "goat", "goat-max", "smallest-ip", "auto"]
+SCHEMA = jsonschema.Draft202012Validator(json.loads((OLAF_SOURCE / "docs/schema/plan.json").read_text(encoding="utf-8")))
 WORLDS = int(os.environ.get("OLAF_WORLDS", "1000"))
 
 
-def olaf(*arguments):
-    return subprocess.run([OLAF, "plan", *map(str, arguments)], capture_output=True, text=True, check=False)
+def olaf(*arguments, **options):
+    return subprocess.run([OLAF, "plan", *map(str, arguments)], capture_output=True, text=True, check=False, timeout=120, **options)
 
 
 class Folder(unittest.TestCase):
@@ -39,12 +42,13 @@ class Folder(unittest.TestCase):
         path.write_text(document if isinstance(document, str) else json.dumps(document), encoding="utf-8")
         return path
 
-    def plan(self, *arguments):
-        done = olaf(*arguments, "--json")
+    def plan(self, *arguments, **options):
+        done = olaf(*arguments, "--json", **options)
         self.assertEqual(done.returncode, 0, done.stderr)
         return json.loads(done.stdout)
 
     def expect_valid(self, plan, document, about=""):
+        SCHEMA.validate(plan)
         self.assertEqual(checker.faults(plan, document), [], about)
         self.assertEqual(checker.predicted(plan, document), plan["predicted"], about)
 
@@ -56,7 +60,7 @@ def world(draw):
     switches = [{"name": f"s{i}", "aggregates": draw.random() < 0.6, "memory": some(0.3, lambda: draw.choice([2000000, 64000000])),
                  "bandwidth": some(0.3, lambda: draw.choice([10**9, 4 * 10**10])), "latency": some(0.3, lambda: draw.randint(0, 5000)),
                  "max_lanes": some(0.1, lambda: draw.choice([64, 300])), "jobs": some(0.2, lambda: draw.randint(1, 64)),
-                 "address": some(0.2, lambda: f"10.0.0.{draw.randint(1, 9)}")}
+                 "address": some(0.2, lambda: f"10.0.0.{draw.randint(1, 19)}")}
                 for i in range(racks + above)]
     links = []
     for rack in range(racks):
@@ -125,30 +129,77 @@ class AnyTopology(Folder):
             both[expected] += 1
         self.assertGreater(min(both), 10, "the worlds are of both kinds")
 
+    def test_has_a_plan_by_fit_up_to_the_last_place(self):
+        """256 children a node, less those that are nodes; no worker below its own host."""
+        def planned(*hosts, root):
+            document = {"switches": [{"name": "s"}],
+                        "hosts": [{"name": f"h{i}", "at": "s", "workers": workers, "aggregates": may} for i, (workers, may) in enumerate(hosts)]}
+            done = olaf(self.file(document), "--strategy", "fit", *(("--root", root) if root else ()), "--json")
+            if done.returncode == 0:
+                self.expect_valid(json.loads(done.stdout), document, hosts)
+            return done.returncode == 0
+
+        for root in ("h0", None):
+            # The root's own workers fill two others, which are both its children.
+            self.assertTrue(planned((512, True), (0, True), (0, True), root="h0"))
+            self.assertFalse(planned((513, True), (0, True), (0, True), root="h0"))
+            # Three nodes have 3 * 256 - 2 places for workers.
+            self.assertTrue(planned((255, True), (255, True), (255, True), (1, False), root=root))
+            self.assertFalse(planned((255, True), (255, True), (255, True), (2, False), root=root))
+            # Most of one host's workers, which two others take: the third must have the first's places.
+            self.assertTrue(planned((0, True), (511, True), (255, True), root=None))
+            self.assertFalse(planned((0, True), (511, True), (256, True), root=None))
+            # All of 20 candidates are needed: 21 * 256 - 20.
+            many = [(1, True)] * 20 + [(0, True)]
+            self.assertTrue(planned(*many, (21 * 256 - 20 - 20, False), root=root))
+            self.assertFalse(planned(*many, (21 * 256 - 20 - 19, False), root=root))
+
+    def test_has_a_plan_where_only_the_last_of_many_roots_has_one(self):
+        """`grow` takes switches alone, so a host with a worker can't be the root: its worker had nowhere to send to."""
+        hosts = [{"name": f"h{i}", "at": "s", "workers": 1, "aggregates": True, "bandwidth": 10**10} for i in range(100)]
+        hosts.append({"name": "last", "at": "s", "aggregates": True, "bandwidth": 10**9})
+        document = {"switches": [{"name": "s"}], "hosts": hosts}
+        plan = self.plan(self.file(document), "--strategy", "grow")
+        self.assertEqual(plan["shards"][0]["root"], "last")
+        self.expect_valid(plan, document)
+        rows = self.plan(self.file(document), "--strategy", "fit", "--compare")["compared"]
+        self.assertIn("64 of 101 roots were tried", next(row["reason"] for row in rows if row["strategy"] == "grow"))
+        document["hosts"].pop()
+        done = olaf(self.file(document), "--strategy", "grow")
+        self.assertRegex(done.stderr, r"\Aolaf: cannot plan grow: .*; 100 of 100 roots were tried; let another host aggregate\n\Z")
+
+    def test_is_refused_where_a_host_has_more_workers_than_its_switch_can_take(self):
+        document = {"switches": [{"name": "s", "aggregates": True}],
+                    "hosts": [{"name": "big", "at": "s", "workers": 300, "aggregates": True}]}
+        for strategy in STRATEGIES:
+            done = olaf(self.file(document), "--root", "big", "--strategy", strategy)
+            self.assertEqual((done.returncode, done.stdout), (1, ""), f"{strategy}: {done.stderr}")
+            self.assertRegex(done.stderr, rf"\Aolaf: cannot plan {strategy}: .*\n\Z")
+
 
 def some_tree_is_valid(document):
-    network = checker.Network(document)
-    workers = list(network.workers().items())
+    """Whether the checker takes any tree, of all that there are."""
+    workers = list(checker.Network(document).workers())
     may = [host["name"] for host in document["hosts"] if host["aggregates"]]
     for count in range(1, len(may) + 1):
         for nodes in itertools.permutations(may, count):
             for parents in itertools.product(*[range(count)] * (count - 1)):
                 for seats in itertools.product(range(count), repeat=len(workers)):
-                    if any(nodes[seat] == host for seat, (_, host) in zip(seats, workers)):
-                        continue
-                    children = [seats.count(i) + parents.count(i) for i in range(count)]
-                    if all(children[i] >= 2 for i in range(1, count)) and all(reaches(parents, i) for i in range(1, count)):
+                    if not checker.faults(plan_of(nodes, (None, *parents), workers, seats), document):
                         return True
     return False
 
 
-def reaches(parents, node):
-    """Whether the root (0) is above it: node i's parent is parents[i - 1]."""
-    seen = set()
-    while node and node not in seen:
-        seen.add(node)
-        node = parents[node - 1]
-    return node == 0
+def plan_of(nodes, parents, workers, seats):
+    """The plan of a tree: node i below node parents[i], worker i below node seats[i]."""
+    ranks = [itertools.count() for _ in nodes]
+    rows = [{"name": name, "parent": None if up is None else nodes[up], "rank": 0 if up is None else next(ranks[up])}
+            for name, up in zip(nodes, parents)]
+    seated = [{"name": name, "shards": [{"node": nodes[seat], "rank": next(ranks[seat])}]} for name, seat in zip(workers, seats)]
+    for row, rank in zip(rows, ranks):
+        row["children"] = next(rank)
+    return {"bytes": 1, "shape": {"lanes": 1, "pool": 1, "max_count": len(workers)},
+            "shards": [{"share": 1, "root": nodes[0], "nodes": rows}], "workers": seated}
 
 
 class ABrokenPlan(Folder):
@@ -195,11 +246,14 @@ class ABrokenPlan(Folder):
         self.expect_fault(lambda plan, nodes: nodes[0].update(children=300), "more than 256")
         self.expect_fault(lambda plan, nodes: plan["shape"].update(max_count=5), "max_count")
         self.expect_fault(lambda plan, nodes: plan["shards"][0].update(share=1), "add up")
+        self.expect_fault(lambda plan, nodes: plan["shards"][0].update(share=0), "no bytes")
+        self.expect_fault(lambda plan, nodes: nodes[0].update(rank=1), "the root's rank isn't 0")
+        self.expect_fault(lambda plan, nodes: plan["workers"][0]["shards"].clear(), "isn't in every shard")
 
         def limited(field, value):
             document = copy.deepcopy(self.document)
-            for switch in document["switches"]:
-                switch[field] = value
+            for machine in (*document["switches"], *document["hosts"]):
+                machine[field] = value
             return document
 
         nothing = lambda plan, nodes: None
@@ -207,6 +261,7 @@ class ABrokenPlan(Folder):
         self.expect_fault(nothing, "can't carry", limited("max_lanes", 10))
         self.expect_fault(nothing, "too few slots", limited("slots", 10))
         self.expect_fault(nothing, "places for jobs", limited("jobs", 0))
+        self.expect_fault(nothing, "has no idle core", limited("cores_idle", 0))
 
     def test_above_its_own_hosts_worker_is_seen(self):
         document = {"switches": [{"name": "s"}], "hosts": [{"name": f"h{i}", "at": "s", "workers": 1, "aggregates": i < 2} for i in range(4)]}
@@ -243,6 +298,59 @@ class Strategies(Folder):
         self.assertEqual({node["name"]: node["parent"] for node in plan["shards"][0]["nodes"]},
                          {"ps": None, "spine2": "ps", "leaf0": "spine2", "leaf1": "spine2", "leaf2": "spine2"})
 
+    def test_smallest_ip_goes_by_numbers_and_not_by_text(self):
+        document = json.loads(olaf("leaf-spine:leaves=3,spines=3,hosts=9", "--topology").stdout)
+        leaves, spines = document["switches"][:3], document["switches"][3:]
+        for addresses, first in ((("10.0.0.10", "10.0.0.9", "10.0.0.11"), "spine1"), ((None, "10.0.0.10", "10.0.0.9"), "spine2"),
+                                 (("2001:db8::1", None, "192.0.2.1"), "spine2"), ((None, None, None), "spine0")):
+            for spine, address in zip(spines, addresses):
+                spine.pop("address", None)
+                if address:
+                    spine["address"] = address
+            plan = self.plan(self.file(document), "--strategy", "smallest-ip", "--root", "ps")
+            parents = {node["name"]: node["parent"] for node in plan["shards"][0]["nodes"]}
+            self.assertEqual({parents[leaf["name"]] for leaf in leaves}, {first})
+
+    def test_goat_takes_no_host_for_the_nearest_node_of_its_own_worker(self):
+        document = {"switches": [{"name": "leaf", "aggregates": True}, {"name": "other"}], "links": [{"a": "leaf", "b": "other"}],
+                    "hosts": [{"name": f"h{i}", "at": "leaf", "workers": 1, "aggregates": i == 0} for i in range(10)]
+                    + [{"name": "ps", "at": "other", "aggregates": True}]}
+        plan = self.plan(self.file(document), "--strategy", "goat", "--root", "ps", "--bytes", 1000)
+        self.expect_valid(plan, document)
+        # One link from each worker to the leaf, two from there to ps.
+        self.assertEqual(plan["predicted"]["traffic_bytes"], 12000)
+        self.assertIn("no assignment costs less than 12000 bytes", plan["notes"][0])
+
+    def test_goat_looks_at_the_nearest_alone_where_all_are_too_many(self):
+        given = ("leaf-spine:leaves=200,spines=2010,hosts=200", "--strategy", "goat", "--root", "ps")
+        plan = self.plan(*given, "--sub-models", 3)
+        self.assertEqual(plan["chosen"], "goat")
+        self.assertIn("11 nearest", plan["notes"][0])
+        self.assertNotIn("no assignment costs less", str(plan["notes"]))
+        self.expect_valid(plan, json.loads(olaf(*given[:1], "--topology").stdout))
+
+    def test_goat_needs_one_job_for_all_sub_models_of_a_tree(self):
+        document = json.loads(olaf("leaf-spine:leaves=2,spines=1,hosts=8", "--topology").stdout)
+        arguments = ("--strategy", "goat", "--root", "ps", "--sub-models", 120, "--bytes", "12mb")
+        free = self.plan(self.file(document), *arguments)
+        self.assertEqual(len(free["shards"]), 1)
+        for switch in document["switches"]:
+            switch["jobs"] = 1
+        limited = self.plan(self.file(document), *arguments)
+        self.assertEqual(limited["predicted"], free["predicted"])
+
+    def test_goat_counts_what_is_free_of_a_switchs_memory(self):
+        document = json.loads(olaf("leaf-spine:leaves=10,spines=2,hosts=40", "--topology").stdout)
+        for switch in document["switches"]:
+            switch["memory_free"] = 2_000_000
+        plan = self.plan(self.file(document), "--strategy", "goat", "--root", "ps", "--sub-models", 10, "--bytes", "10mb")
+        self.expect_valid(plan, document)
+        held = {}
+        for shard in plan["shards"]:
+            for node in shard["nodes"][1:]:
+                held[node["name"]] = held.get(node["name"], 0) + shard["share"]
+        self.assertEqual(max(held.values()), 2_000_000)
+
     def test_goat_holds_no_more_of_a_model_than_a_switch_has_memory(self):
         for seed in range(10):
             plan = self.plan("leaf-spine:aggregators=20%", "--workers", 35, "--strategy", "goat", "--root", "ps", "--bytes", "240mb",
@@ -273,7 +381,31 @@ class Strategies(Folder):
     def test_a_time_limit_that_ends_the_program_gives_a_plan_by_racks_and_says_so(self):
         plan = self.plan("fat-tree:k=16", "--strategy", "goat", "--root", "ps", "--time-limit", "1ms", "--bytes", "1kb")
         self.assertEqual(plan["chosen"], "rack")
-        self.assertIn("the time ran out", plan["notes"][0])
+        self.assertIn("goat: the time ran out", plan["notes"][0])
+
+    def test_a_time_limit_that_ended_a_program_is_told_whichever_plan_is_taken(self):
+        limit = ("--root", "ps", "--time-limit", "1ms", "--bytes", "1kb")
+        # One worker a rack: `flat` has less traffic than the trees of `rack` that stand in.
+        plan = self.plan("leaf-spine:leaves=200,spines=100,hosts=200,aggregators=hosts", "--strategy", "goat", *limit)
+        self.assertEqual(plan["chosen"], "flat")
+        self.assertIn("goat: the time ran out", str(plan["notes"]))
+        plan = self.plan("fat-tree:k=16", *limit)
+        self.assertNotEqual(plan["chosen"], "goat")
+        self.assertIn("goat: the time ran out", str(plan["notes"]))
+        plan = self.plan("fat-tree:k=16", "--strategy", "rack", "--compare", *limit)
+        rows = {row["strategy"]: row for row in plan["compared"]}
+        self.assertEqual((rows["rack"]["chosen"], rows["goat-max"]["chosen"]), ("rack", "rack"))
+        self.assertIn("goat-max: the time ran out", str(plan["notes"]))
+
+    def test_a_figure_that_64_bits_do_not_hold_is_the_largest(self):
+        given = ("leaf-spine:leaves=2,spines=1,hosts=10,bandwidth=1000", "--bytes", "1tb", "--root", "ps")
+        document = json.loads(olaf(given[0], "--topology").stdout)
+        alone, automatic = self.plan(*given, "--strategy", "flat"), self.plan(*given)
+        self.expect_valid(alone, document)
+        self.assertEqual(alone["predicted"]["vector_ns"], 2**64 - 1)
+        self.assertIn("2^64 - 1", str(alone["notes"]))
+        self.expect_valid(automatic, document)
+        self.assertLess(automatic["predicted"]["vector_ns"], 2**64 - 1)
 
     def test_goat_rounds_to_no_less_than_its_linear_program_allows(self):
         for seed in range(10):
@@ -349,19 +481,57 @@ class BadInput(Folder):
         switch, host = {"name": "s"}, {"name": "h", "at": "s", "workers": 1}
         self.refused({"switches": [switch, switch]}, "switches[1].name is 's', as another's")
         self.refused({"switches": [switch], "hosts": [{"name": "h", "at": "t"}]}, "hosts[0].at is 't', and there is none")
-        self.refused({"switches": [switch], "hosts": [{**host, "bandwidth": -5}]}, "hosts[0].bandwidth is -5, below zero", "write bit/s")
+        self.refused({"switches": [switch], "hosts": [{**host, "bandwidth": -5}]}, "hosts[0].bandwidth is -5, out of range",
+                     "write 1000 to 1e+15 bit/s", "1e10 is 10 Gbit/s")
         self.refused({"switches": [switch], "hosts": [{**host, "bandwidth": "10gbit"}]}, "no number", "without quotes")
-        self.refused({"switches": [switch], "hosts": [{**host, "bandwith": 1}]}, "hosts[0].bandwith is no field", "bandwidth")
+        self.refused({"switches": [switch], "hosts": [{**host, "bandwith": 1}]}, 'hosts[0] has "bandwith", which is no field', "bandwidth")
         self.refused({"switches": [switch, {"name": "t"}], "hosts": [host]}, "no way leads from s to t", "add the link")
         self.refused({"switches": [switch], "links": [{"a": "s", "b": "s"}]}, "links[0].b is 's', as a")
         self.refused({"switches": [switch, {"name": "t"}], "links": [{"a": "s", "b": "t"}, {"a": "t", "b": "s"}]}, "links[1] joins", "as another does")
         self.refused({"switches": [switch], "hosts": [host], "links": [{"a": "h", "b": "s"}]}, 'as "at" does', "leave it out")
         self.refused({"switches": [{"name": "s", "memory": 5, "memory_free": 6}]}, "memory_free is above memory")
         self.refused({"switches": [switch], "hosts": [{**host, "workers": 1.5}]}, "no whole number")
+        self.refused({"switches": [switch], "hosts": [{**host, "address": "10.0.0"}]}, "hosts[0].address is '10.0.0', no IP address", "192.0.2.1")
         self.refused({"hosts": 5}, "hosts is no list")
         self.refused([], "the document is no object")
 
+    def test_beyond_a_limit_is_told_with_the_limit(self):
+        switch, host = {"name": "s"}, {"name": "h", "at": "s", "workers": 1}
+        for field, value, hint in (("bandwidth", 1e-300, "1000 to 1e+15"), ("bandwidth", 100, "1000 to 1e+15"), ("core_rate", 999, "1000 to 1e+15"),
+                                   ("bandwidth", 1e16, "1000 to 1e+15"), ("cores_idle", 1e-9, "0, or 0.001 to 1e+06 cores"),
+                                   ("latency", 1000000001, "0 to 1e+09 nanoseconds"), ("memory", 1e16, "0 to 9e+15 bytes"),
+                                   ("workers", 1000001, "0 to 1e+06 processes")):
+            self.refused({"switches": [switch], "hosts": [{**host, field: value}]}, f"topology.json: hosts[0].{field} is ", "out of range", f"write {hint}")
+        others = [{"name": f"h{i}", "at": "s", "workers": 600000} for i in range(2)]
+        self.refused({"switches": [switch], "hosts": others}, "hosts[1].workers makes them 1200000 in all", "plan at most 1000000")
+        link = {"a": "s", "b": "t", "bandwidth": 1}
+        self.refused({"switches": [switch, {"name": "t"}], "links": [link]}, "links[0].bandwidth is 1, out of range", "1000 to 1e+15")
+        self.refused("leaf-spine:bandwidth=1", "bandwidth=1 is out of range", "give 1000")
+        self.refused("leaf-spine:hosts=5000", "5000 workers in 100000 sub-models", "give at most 1000 --sub-models",
+                     arguments=["--sub-models", 100000, "--root", "ps"])
+
+    def test_of_any_length_is_one_short_line(self):
+        switch = {"name": "s"}
+        deep = "[" * 100000 + "]" * 100000
+        self.refused(self.text('{"switches": [{"name": "s", "latency": %s}]}' % deep), "switches[0].latency is a list, no number")
+        self.refused(self.text('{"switches": [{"name": "s", "aggregates": %s}]}' % ('{"a":' * 1000 + "1" + "}" * 1000)), "aggregates is an object")
+        for name in ("a\nb", "x" * 300):
+            self.refused({"switches": [{"name": name}]}, "switches[0].name is ", "at most 255 bytes on one line")
+            self.refused({"switches": [{**switch, name: 1}]}, "switches[0] has ", "which is no field")
+        self.refused({"switches": [{**switch, "latency": "x" * 10000}]}, "no number")
+        self.assertLess(len(olaf(self.folder / "topology.json").stderr), 400)
+
+    def test_of_a_key_that_stands_twice_says_which(self):
+        self.refused(self.text('{"hosts": [], "hosts": []}'), 'the document has "hosts" twice', "leave one of them out")
+        self.refused(self.text('{"switches": [{"name": "s"}, {"name": "t", "name": "u"}]}'), 'switches[1] has "name" twice')
+
+    def text(self, text):
+        return str(self.file(text))
+
     def test_of_json_itself_says_where(self):
+        self.refused(self.text('{"switches": [\n{"name": "s",\n "bandwidth": 1e400}]}'), "line 3: number overflow parsing '1e400'")
+        self.refused(str(self.folder), "Is a directory", "--topology")
+        self.refused("leaf-spine", "Is a directory", arguments=["--sub-models", str(self.folder)])
         self.file('{"switches": [}')
         self.refused(str(self.folder / "topology.json"), "line 1, column 15")
         self.refused(str(self.folder / "none.json"), "No such file", "leaf-spine")
@@ -373,6 +543,7 @@ class BadInput(Folder):
         self.refused("leaf-spine:hosts=5,hosts=6", "'hosts' twice")
         self.refused("leaf-spine:hosts=0", "hosts=0 is out of range")
         self.refused("leaf-spine:aggregators=120%", "is no share")
+        self.refused("leaf-spine:aggregators=nan%", "aggregators=nan% is no share")
         self.refused("leaf-spine:hosts=5", "it has 5 hosts", arguments=["--workers", 6])
 
     def test_of_options(self):
@@ -381,7 +552,9 @@ class BadInput(Folder):
         self.assertIn("it is one of auto|flat", done.stderr)
         self.refused("leaf-spine", "the topology has no nobody", arguments=["--root", "nobody"], status=1)
         self.refused("leaf-spine", "it doesn't aggregate", arguments=["--root", "host3"], status=1)
-        self.refused("leaf-spine:hosts=300,aggregators=0%", "would have 300 children", "256 at most", arguments=["--root", "ps"], status=1)
+        self.refused("leaf-spine:hosts=300,aggregators=0%", "cannot plan auto: ps would have 300 children", "256 at most",
+                     arguments=["--root", "ps"], status=1)
+        self.refused("leaf-spine:leaves=3,spines=1,hosts=2000", "cannot plan auto: ", "children", "5 of 5 roots were tried", status=1)
         self.refused("leaf-spine", "give 1 … 100000", arguments=["--sub-models", "0"])
         self.assertIn("at most 1tb", olaf("leaf-spine", "--bytes", "2tb").stderr)
         self.refused("leaf-spine", "No such file", arguments=["--sub-models", str(self.folder / "none")])
@@ -402,9 +575,8 @@ class Shown(Folder):
             self.assertIn(words, done.stdout)
 
     def test_as_json_by_its_schema(self):
-        schema = json.loads((OLAF_SOURCE / "docs/schema/plan.json").read_text(encoding="utf-8"))
         for arguments in (["--strategy", "goat", "--sub-models", 5, "--compare"], ["--strategy", "rack"], ["--compare"]):
-            jsonschema.validate(self.plan("leaf-spine:aggregators=30%", "--root", "ps", *arguments), schema)
+            SCHEMA.validate(self.plan("leaf-spine:aggregators=30%", "--root", "ps", *arguments))
 
     def test_as_a_picture(self):
         dot = self.folder / "tree.dot"
@@ -413,9 +585,28 @@ class Shown(Folder):
         picture = self.folder / "tree.svg"
         self.plan("leaf-spine:leaves=3,spines=1,hosts=9", "--root", "ps", "--picture", picture)
         self.assertIn("<svg", picture.read_text(encoding="utf-8"))
-        done = olaf("leaf-spine", "--picture", self.folder / "tree.jpeg")
-        self.assertEqual(done.returncode, 1)
-        self.assertIn(".svg", done.stderr)
+        done = olaf("no such file", "--picture", self.folder / "tree.jpeg")
+        self.assertEqual((done.returncode, done.stdout), (2, ""))
+        self.assertRegex(done.stderr, r"\Aolaf: cannot draw .*tree\.jpeg: its form isn't known; end it in \.svg.*\n\Z")
+
+    def test_as_a_picture_that_fails_leaves_what_was_there(self):
+        picture = self.folder / "tree.svg"
+        picture.write_text("old", encoding="utf-8")
+        fails = self.folder / "bin/dot"
+        fails.parent.mkdir()
+        fails.write_text("#!/bin/sh\necho no >&2\nexit 3\n", encoding="ascii")
+        fails.chmod(0o755)
+        # Much more than a pipe holds.
+        given = ("leaf-spine:leaves=200,spines=1,hosts=2000", "--strategy", "rack", "--root", "ps", "--picture", picture)
+        for path, words in ((self.folder / "nothing", "`dot` can't be run: No such file or directory; apt install graphviz"),
+                            (fails.parent, "`dot` failed; give a file that ends in .dot")):
+            done = olaf(*given, env={**os.environ, "PATH": str(path)})
+            self.assertEqual((done.returncode, done.stdout), (1, ""))
+            self.assertIn(f"olaf: cannot draw {picture}: {words}", done.stderr)
+            self.assertEqual(done.stderr.count("\n"), 1)
+            self.assertEqual((sorted(path.name for path in self.folder.iterdir()), picture.read_text(encoding="utf-8")), (["bin", "tree.svg"], "old"))
+        done = olaf(*given[:-1], self.folder / "none/tree.dot")
+        self.assertEqual((done.returncode, done.stdout, done.stderr.count("\n")), (1, "", 1))
 
     def test_notes_say_what_is_lost(self):
         plan = self.plan("leaf-spine:leaves=100,spines=2,hosts=17000", "--root", "ps", "--strategy", "rack")
@@ -447,11 +638,14 @@ class ThePage(Folder):
 
 
 class AHundredThousandWorkers(Folder):
-    def test_are_planned(self):
+    def test_are_planned_in_two_gibibytes(self):
+        limit = lambda: resource.setrlimit(resource.RLIMIT_AS, (2 << 30, 2 << 30))
         for given in ("fat-tree:k=74", "leaf-spine:leaves=2000,spines=20,hosts=100000"):
             document = json.loads(olaf(given, "--topology").stdout)
-            plan = self.plan(given, "--root", "ps")
-            self.assertEqual(checker.faults(plan, document), [])
+            for root in (["--root", "ps"], []):
+                plan = self.plan(given, *root, "--time-limit", "10s", preexec_fn=limit)
+                self.assertEqual(checker.faults(plan, document), [])
+                self.assertNotIn("the time ran out", str(plan["notes"]))
 
 
 if __name__ == "__main__":

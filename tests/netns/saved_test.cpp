@@ -115,7 +115,7 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"ByTheDefaults", Way::local, "", "--local"},
         Case{"WithNumbersThatNoUnitHas", Way::local,
              "--rate 1234567bit --drain-interval 123456789ns",
-             "--local --rate 1234567bit --drain-interval 123456789ns"},
+             "--local --rate 1234567bit --drain-interval 123.456789ms"},
         Case{"WithEverything", Way::local,
              "--port 7000 --queue 9 --rate 4mbit --window 8 --policy newest --fifo --max-clusters "
              "64 "

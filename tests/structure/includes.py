@@ -4,7 +4,7 @@
     includes.py ROOT
 
 A file includes its own folder and those that are named below it, and headers don't include each other in a circle.
-What lies in bpf/ itself is below all its folders; programs (*.bpf.c) stand above them. The public headers of
+What lies in bpf/ or fleet/ itself is below all its folders; programs (*.bpf.c) stand above them. The public headers of
 endpoints/include include public headers only. Every file of endpoints/ names the others by their path from ROOT.
 """
 import pathlib
@@ -14,7 +14,7 @@ import sys
 BPF = ["", "packet", "way", "order", "slots", "age", "loss", "depart", "ack", "rounds"]
 LOADER = ["text", "host", "datapath", "card", "attachment", "observe", "traffic", "commands", "cli", "describe"]
 BELOW = {
-    "fleet": {"plan": ["plan"], "admit": ["plan", "admit"]},
+    "fleet": {"": [""], "plan": ["", "plan"], "admit": ["", "plan", "admit"]},
     "bpf": {folder: BPF[:i + 1] for i, folder in enumerate(BPF)},
     "loader": {folder: LOADER[:i + 1] for i, folder in enumerate(LOADER)},
     "endpoints": {"wire": ["wire"], "async": ["wire", "async"], "rounds": ["wire", "rounds"], "include": []},

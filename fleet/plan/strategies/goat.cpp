@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <numeric>
 
@@ -36,9 +37,12 @@ struct Class {
 constexpr std::size_t most_pairs = 400'000;
 constexpr std::size_t nearest = 11;
 
+constexpr double tiny = 1e-9;
+
 struct Distances {
     std::vector<Class> classes;
     std::vector<std::uint32_t> to_root; ///< of each switch
+    bool restricted = false;            ///< each class knows its nearest switches alone
 };
 
 Distances distances(const Problem &problem) {
@@ -47,15 +51,24 @@ Distances distances(const Problem &problem) {
     Distances found;
     for (const auto &way : problem.ways.to(problem.root, problem.candidates))
         found.to_root.push_back(way.links);
-    // One host of each switch, and each host with links of its own.
-    std::map<std::uint32_t, std::vector<std::uint32_t>> at;
-    for (std::uint32_t i = 0; i < workers.size(); ++i)
-        at[problem.ways.vertex_of(workers[i])].push_back(i);
+    // All hosts of a switch are as far from everything, so one of them stands for all. But a host
+    // that may itself be a node, or is the root, is nearer to that, and stands for itself alone.
+    constexpr auto none = std::numeric_limits<std::uint32_t>::max();
+    std::vector<bool> apart(problem.topology.machines.size());
+    apart[problem.root] = true;
+    for (const auto candidate : problem.candidates)
+        apart[candidate] = true;
+    std::map<std::pair<std::uint32_t, std::uint32_t>, std::vector<std::uint32_t>> at;
+    for (std::uint32_t i = 0; i < workers.size(); ++i) {
+        const auto host = workers[i];
+        at[{problem.ways.vertex_of(host), apart[host] ? host : none}].push_back(i);
+    }
     std::vector<std::uint32_t> hosts;
     for (const auto &[vertex, who] : at)
         hosts.push_back(workers[who.front()]);
     const auto from_root = problem.ways.to(problem.root, hosts);
-    if (at.size() * switches > most_pairs) {
+    found.restricted = at.size() * switches > most_pairs;
+    if (found.restricted) {
         std::vector<std::vector<std::uint32_t>> near(problem.topology.machines.size());
         std::vector<std::uint32_t> number(problem.topology.machines.size());
         for (std::uint32_t s = 0; s < switches; ++s) {
@@ -63,10 +76,12 @@ Distances distances(const Problem &problem) {
             number[problem.candidates[s]] = s;
         }
         for (std::size_t i = 0; auto &[vertex, who] : at) {
-            Class fresh{.workers = std::move(who), .to = {}, .to_root = from_root[i].links};
-            const auto ways = problem.ways.nearest(hosts[i++], near, nearest);
-            for (std::size_t n = 0; n < std::min(nearest, ways.size()); ++n)
-                fresh.to.emplace_back(number[ways[n].first], ways[n].second.links);
+            const auto host = hosts[i];
+            Class fresh{.workers = std::move(who), .to = {}, .to_root = from_root[i++].links};
+            // One more than that, since its own host doesn't count.
+            for (const auto &[machine, way] : problem.ways.nearest(host, near, nearest + 1))
+                if (machine != host && fresh.to.size() < nearest)
+                    fresh.to.emplace_back(number[machine], way.links);
             found.classes.push_back(std::move(fresh));
         }
         return found;
@@ -84,7 +99,8 @@ Distances distances(const Problem &problem) {
     }
     for (auto &[links, one] : by_distance) {
         for (std::uint32_t s = 0; s < switches; ++s)
-            one.to.emplace_back(s, links[s]);
+            if (links[s] > 0) // else it is the workers' own host, which can't be their node
+                one.to.emplace_back(s, links[s]);
         found.classes.push_back(std::move(one));
     }
     return found;
@@ -160,12 +176,12 @@ double seconds_left(const Problem &problem) {
         .count();
 }
 
-/// KRGS (Algorithm 1): ⌊Σ x⌋ knapsacks of about equal weight, a switch of each drawn by its x. Then
-/// the repair: a switch that is full gives its place to one that isn't, or to none.
-std::vector<std::uint32_t> drawn_switches(const Problem &problem, const std::vector<double> &x,
-                                          std::uint64_t bytes, std::vector<std::uint64_t> &held,
-                                          std::vector<std::uint64_t> &jobs, Random &random) {
-    constexpr double tiny = 1e-9;
+std::unexpected<Error> out_of_time() {
+    return fail("solve", "the linear program", 0, "give a longer --time-limit", "the time ran out");
+}
+
+/// KRGS (Algorithm 1): ⌊Σ x⌋ knapsacks of about equal weight, a switch of each drawn by its x.
+std::vector<std::uint32_t> drawn_switches(const std::vector<double> &x, Random &random) {
     const auto knapsacks =
         static_cast<std::size_t>(std::floor(std::accumulate(x.begin(), x.end(), 0.0) + tiny));
     std::vector<std::uint32_t> order(x.size());
@@ -189,29 +205,34 @@ std::vector<std::uint32_t> drawn_switches(const Problem &problem, const std::vec
                 break;
             }
     }
-    const auto has_room = [&](std::uint32_t s) {
-        const auto &machine = problem.topology.machines[problem.candidates[s]];
-        return held[s] + bytes <= machine.memory_free && jobs[s] < machine.jobs &&
-               (jobs[s] + 1) * problem.demand.shape.pool <= machine.slots;
-    };
     std::ranges::sort(chosen);
+    return chosen;
+}
+
+/// What the switches have taken so far.
+struct Taken {
+    std::vector<std::uint64_t> bytes, jobs; ///< of each candidate; of each machine
+};
+
+/// The repair: a switch that is full gives its place to the emptiest that isn't, or to none.
+template <class HasRoom>
+std::vector<std::uint32_t> repaired(const std::vector<std::uint32_t> &chosen,
+                                    const std::vector<double> &x, const Taken &taken,
+                                    const HasRoom &has_room) {
     std::vector<std::uint32_t> kept;
     const auto is_free = [&](std::uint32_t s) {
         return x[s] > tiny && has_room(s) && std::ranges::find(chosen, s) == chosen.end() &&
                std::ranges::find(kept, s) == kept.end();
     };
     for (const auto s : chosen) {
-        std::optional<std::uint32_t> taken;
+        std::optional<std::uint32_t> place;
         if (has_room(s))
-            taken = s;
+            place = s;
         for (std::uint32_t other = 0; !has_room(s) && other < x.size(); ++other)
-            if (is_free(other) && (!taken || held[other] < held[*taken]))
-                taken = other;
-        if (taken) {
-            held[*taken] += bytes;
-            ++jobs[*taken];
-            kept.push_back(*taken);
-        }
+            if (is_free(other) && (!place || taken.bytes[other] < taken.bytes[*place]))
+                place = other;
+        if (place)
+            kept.push_back(*place);
     }
     return kept;
 }
@@ -233,7 +254,7 @@ Tree assigned(const Problem &problem, const Distances &distances, const Solution
         double sum = 0;
         for (std::size_t i = 0; i < one.to.size(); ++i) {
             const auto s = one.to[i].first;
-            if (node[s] == 0 || solution.x[s] < 1e-9)
+            if (node[s] == 0 || solution.x[s] < tiny)
                 continue;
             odds.emplace_back(node[s], solution.y[c][i] / solution.x[s]);
             sum += odds.back().second;
@@ -250,29 +271,63 @@ Tree assigned(const Problem &problem, const Distances &distances, const Solution
     return tree;
 }
 
+/// A tree for each sub-model. Those with the same tree become one shard, which is one job at a
+/// node.
 Result<Found> rounded(const Problem &problem, const std::string &name, Objective objective) {
     const double left = seconds_left(problem);
     const auto all = distances(problem);
-    Found found{.trees = {}, .bytes = problem.demand.sub_models, .chosen = name, .notes = {}};
-    const auto solution = left > 0 ? solved(problem, all, objective, left)
-                                   : fail("solve", "the linear program", 0, "", "the time ran out");
+    const auto solution = left > 0 ? solved(problem, all, objective, left) : out_of_time();
     if (!solution) {
-        found = OLAF_TRY(rack(problem));
-        found.notes.push_back(
-            fmt::format("{}: {}; planned by rack instead", name, solution.error().reason));
-        return found;
+        problem.remarks.insert(fmt::format("{}: {}, and rack took the place of its program; {}",
+                                           name, solution.error().reason, solution.error().hint));
+        return rack(problem);
     }
-    if (objective == Objective::least_traffic)
+    Found found{.trees = {}, .bytes = {}, .chosen = name, .notes = {}};
+    if (all.restricted)
+        found.notes.push_back(fmt::format(
+            "{}: each rack's {} nearest nodes were looked at; all would be more than {} pairs",
+            name, nearest, most_pairs));
+    else if (objective == Objective::least_traffic)
         found.notes.push_back(fmt::format(
             "goat: no assignment costs less than {:.0f} bytes over all links, the optimum of "
             "its linear program",
             std::floor(cost(problem, all, *solution))));
     Random random(problem.demand.seed);
-    std::vector<std::uint64_t> held(problem.candidates.size()), jobs(problem.candidates.size());
+    Taken taken{.bytes = std::vector<std::uint64_t>(problem.candidates.size()),
+                .jobs = std::vector<std::uint64_t>(problem.topology.machines.size())};
+    const auto has_job = [&](std::uint32_t i) {
+        const auto &machine = problem.topology.machines[i];
+        return taken.jobs[i] < machine.jobs &&
+               (taken.jobs[i] + 1) * problem.demand.shape.pool <= machine.slots;
+    };
+    std::map<Tree, std::size_t> shard_of;
     for (const auto bytes : problem.demand.sub_models) {
-        const auto chosen = drawn_switches(problem, solution->x, bytes, held, jobs, random);
-        found.trees.push_back(
-            OLAF_TRY(mended(problem, assigned(problem, all, *solution, chosen, random))));
+        const auto holds = [&](std::uint32_t s) {
+            return taken.bytes[s] + bytes <=
+                   problem.topology.machines[problem.candidates[s]].memory_free;
+        };
+        const auto chosen = drawn_switches(solution->x, random);
+        auto kept = repaired(chosen, solution->x, taken, holds);
+        auto tree = OLAF_TRY(mended(problem, assigned(problem, all, *solution, kept, random)));
+        // A tree that was there before needs no further job.
+        if (!shard_of.contains(tree) &&
+            !std::ranges::all_of(tree.nodes.begin() + 1, tree.nodes.end(), has_job,
+                                 &Tree::Node::machine)) {
+            kept = repaired(chosen, solution->x, taken, [&](std::uint32_t s) {
+                return holds(s) && has_job(problem.candidates[s]);
+            });
+            tree = OLAF_TRY(mended(problem, assigned(problem, all, *solution, kept, random)));
+        }
+        for (const auto s : kept)
+            taken.bytes[s] += bytes;
+        const auto [shard, is_new] = shard_of.try_emplace(tree, found.trees.size());
+        if (is_new) {
+            for (const auto &node : tree.nodes)
+                ++taken.jobs[node.machine];
+            found.trees.push_back(std::move(tree));
+            found.bytes.push_back(0);
+        }
+        found.bytes[shard->second] += bytes;
     }
     return found;
 }

@@ -90,11 +90,16 @@ Layers::fit(std::vector<Unit> units, std::span<const std::uint32_t> candidates, 
             break;
         // The largest rate at which they take all; where they can't at any, each takes what it may.
         double low = 0, high = slowest;
-        if (slowest != unlimited && enough(slowest)) {
+        if (enough(slowest)) {
             low = slowest;
         } else {
-            for (int i = 0; i < 200 && high == unlimited; ++i)
-                high = 1e15; // above all that a topology may say
+            if (high == unlimited) {
+                // Above twice what the fastest of those with a limit can add, they take none.
+                high = 0;
+                for (const auto i : free)
+                    if (problem.usable(i) != unlimited)
+                        high = std::max(high, 2 * problem.usable(i));
+            }
             for (int i = 0; i < 100; ++i)
                 (enough((low + high) / 2) ? low : high) = (low + high) / 2;
         }
@@ -110,13 +115,22 @@ Layers::fit(std::vector<Unit> units, std::span<const std::uint32_t> candidates, 
             room.push_back(count);
             sum += count;
         }
-        // Each goes to the nearest that has room.
-        std::vector<std::uint32_t> machines(children);
-        std::ranges::transform(units, machines.begin(), [&](Unit unit) { return machine(unit); });
+        // Each goes to the nearest that has room. Those of a switch are as far from everything.
+        std::vector<std::uint32_t> machines(children), vertices, at(children);
+        std::map<std::uint32_t, std::uint32_t> number;
+        for (std::size_t i = 0; i < children; ++i) {
+            machines[i] = machine(units[i]);
+            const auto vertex = problem.ways.vertex_of(machines[i]);
+            const auto [found, is_new] =
+                number.try_emplace(vertex, static_cast<std::uint32_t>(vertices.size()));
+            if (is_new)
+                vertices.push_back(vertex);
+            at[i] = found->second;
+        }
         std::vector<std::vector<std::uint16_t>> links;
         for (const auto i : chosen) {
             auto &row = links.emplace_back();
-            for (const auto &way : problem.ways.to(i, machines))
+            for (const auto &way : problem.ways.to(i, vertices))
                 row.push_back(static_cast<std::uint16_t>(std::min(way.links, 65535U)));
         }
         std::vector<std::vector<Unit>> below(chosen.size());
@@ -125,7 +139,7 @@ Layers::fit(std::vector<Unit> units, std::span<const std::uint32_t> candidates, 
             std::size_t best = chosen.size();
             for (std::size_t c = 0; c < chosen.size(); ++c)
                 if (below[c].size() < room[c] && chosen[c] != machines[i] &&
-                    (best == chosen.size() || links[c][i] < links[best][i]))
+                    (best == chosen.size() || links[c][at[i]] < links[best][at[i]]))
                     best = c;
             if (best == chosen.size())
                 next.push_back(units[i]);

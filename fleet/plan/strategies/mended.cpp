@@ -9,6 +9,13 @@ std::unexpected<Error> no_plan(const std::string &strategy, std::string reason, 
     return fail("plan", strategy, 0, std::move(hint), std::move(reason));
 }
 
+std::unexpected<Error> too_many_children(const std::string &name, std::size_t count) {
+    return no_plan("a tree",
+                   name + " would have " + std::to_string(count) + " children, and a node has " +
+                       std::to_string(most_children) + " at most",
+                   "let more hosts or switches aggregate");
+}
+
 Found whole(const Problem &problem, Tree tree, std::string chosen) {
     Found found{
         .trees = {}, .bytes = {problem.demand.bytes}, .chosen = std::move(chosen), .notes = {}};
@@ -147,25 +154,29 @@ class Mending {
         return went;
     }
 
-    /// Children beyond 256 go up.
+    /// Children beyond 256 go up: workers first, then nodes. Workers of the parent's own host stay,
+    /// and check() refuses the node if they alone are too many.
     bool spill() {
         bool moved = false;
-        for (std::uint32_t node = 1; node < tree.nodes.size(); ++node)
-            while (!gone[node] && children(node) > most_children) {
-                const auto up = tree.nodes[node].parent;
-                const auto worker = std::ranges::find_if(
-                    workers_of[node], [&](std::uint32_t one) { return may_have(up, one); });
+        for (std::uint32_t node = 1; node < tree.nodes.size(); ++node) {
+            if (gone[node] || children(node) <= most_children)
+                continue;
+            const auto up = tree.nodes[node].parent;
+            auto beyond = children(node) - most_children;
+            moved |= std::erase_if(workers_of[node], [&](std::uint32_t worker) {
+                         if (beyond == 0 || !may_have(up, worker))
+                             return false;
+                         --beyond;
+                         give(worker, up);
+                         return true;
+                     }) > 0;
+            for (; beyond > 0 && !nodes_of[node].empty(); --beyond) {
+                const auto child = nodes_of[node].back();
+                nodes_of[node].pop_back();
+                give_node(child, up);
                 moved = true;
-                if (worker != workers_of[node].end()) {
-                    const auto which = *worker;
-                    workers_of[node].erase(worker);
-                    give(which, up);
-                } else {
-                    const auto child = nodes_of[node].back();
-                    nodes_of[node].pop_back();
-                    give_node(child, up);
-                }
             }
+        }
         return moved;
     }
 
@@ -174,11 +185,7 @@ class Mending {
             if (gone[node])
                 continue;
             if (children(node) > most_children)
-                return no_plan("a tree",
-                               name(node) + " would have " + std::to_string(children(node)) +
-                                   " children, and a node has " + std::to_string(most_children) +
-                                   " at most",
-                               "let more hosts or switches aggregate");
+                return too_many_children(name(node), children(node));
             if (node != 0 && children(node) < 2)
                 return no_plan("a tree", name(node) + " would have one child",
                                "let more hosts or switches aggregate");

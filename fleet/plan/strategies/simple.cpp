@@ -1,8 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // The strategies that take no more than a rule: flat, kary, fit, rack and smallest-ip.
+#include <arpa/inet.h>
+
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
+#include <set>
+#include <tuple>
 
 #include "layers.hpp"
 #include "olaf/try.hpp"
@@ -67,58 +72,133 @@ Tree kary_tree(const Problem &problem, std::vector<std::uint32_t> servers, std::
     return layers.finish(layer);
 }
 
-/// Nodes of equal rank below the root, and workers where there is room: a plan if there is one.
-Result<Tree> spread(const Problem &problem) {
+/// Gives all workers a node of the tree, which has none yet: each node but the root gets two
+/// children at least, none more than 256, and none a worker of its own host. False: they can't.
+bool seat_all(const Problem &problem, Tree &tree, std::size_t hub) {
     const auto &workers = problem.demand.workers;
-    Result<Tree> last = no_plan("fit", "there is no candidate");
-    for (std::size_t count = 0; count <= problem.candidates.size();
-         count = count < 16 ? count + 1 : count * 2) {
+    const auto nodes = static_cast<std::uint32_t>(tree.nodes.size());
+    std::vector<std::size_t> children(nodes), own(problem.topology.machines.size());
+    for (std::uint32_t i = 1; i < nodes; ++i)
+        ++children[tree.nodes[i].parent];
+    const auto is_own = [&](std::uint32_t node, std::uint32_t worker) {
+        return tree.nodes[node].machine == workers[worker];
+    };
+    for (const auto host : workers)
+        ++own[host];
+    std::vector<bool> is_node(own.size());
+    for (const auto &node : tree.nodes)
+        is_node[node.machine] = true;
+    // Workers of a node's host first, host by host, those of the hub before all.
+    std::vector<std::uint32_t> order(workers.size());
+    std::iota(order.begin(), order.end(), 0);
+    std::ranges::stable_sort(order, {}, [&](std::uint32_t worker) {
+        const auto host = workers[worker];
+        return std::tuple(host != tree.nodes[hub].machine, is_node[host] ? 0 : 1,
+                          workers.size() - own[host], host);
+    });
+    constexpr auto nowhere = std::numeric_limits<std::uint32_t>::max();
+    auto &at = tree.parent_of_worker;
+    at.assign(workers.size(), nowhere);
+    const auto fill_up = [&](std::uint32_t node) {
+        for (const auto worker : order) {
+            if (children[node] >= 2)
+                break;
+            if (at[worker] == nowhere && !is_own(node, worker)) {
+                at[worker] = node;
+                ++children[node];
+            }
+        }
+        return children[node] >= 2;
+    };
+    if (hub != 0 && !fill_up(static_cast<std::uint32_t>(hub)))
+        return false;
+    for (std::uint32_t node = 1; node < nodes; ++node)
+        if (!fill_up(node))
+            return false;
+    // Each goes to the node with the fewest children. Where only its own host's has room, it takes
+    // the seat of another worker, who goes there.
+    std::set<std::pair<std::size_t, std::uint32_t>> open;
+    for (std::uint32_t node = 0; node < nodes; ++node)
+        if (children[node] < most_children)
+            open.emplace(children[node], node);
+    std::size_t looked_at = 0;
+    auto host = nowhere;
+    for (auto worker : order) {
+        if (at[worker] != nowhere)
+            continue;
+        if (workers[worker] != host)
+            looked_at = 0;
+        host = workers[worker];
+        auto room = std::ranges::find_if(
+            open, [&](const auto &node) { return !is_own(node.second, worker); });
+        if (room == open.end()) {
+            room = open.begin();
+            if (room == open.end())
+                return false;
+            const auto other = std::find_if(order.begin() + static_cast<std::ptrdiff_t>(looked_at),
+                                            order.end(), [&](std::uint32_t one) {
+                                                return at[one] != nowhere &&
+                                                       at[one] != room->second &&
+                                                       !is_own(room->second, one);
+                                            });
+            if (other == order.end())
+                return false;
+            looked_at = static_cast<std::size_t>(other - order.begin()) + 1;
+            at[worker] = at[*other];
+            worker = *other;
+        }
+        const auto node = room->second;
+        open.erase(room);
+        at[worker] = node;
+        if (++children[node] < most_children)
+            open.emplace(children[node], node);
+    }
+    return true;
+}
+
+/// A tree below this root wherever there is a valid one, however slow. Its nodes are the candidates
+/// with the fewest workers of their own, as few as can take all. The hub, the node with the most of
+/// its own, is the parent of the other nodes: it can't have those workers, so it has the places.
+std::optional<Tree> spread(const Problem &problem) {
+    const auto &workers = problem.demand.workers;
+    std::vector<std::size_t> own(problem.topology.machines.size());
+    for (const auto host : workers)
+        ++own[host];
+    auto candidates = problem.candidates;
+    std::ranges::stable_sort(candidates, {}, [&](std::uint32_t i) { return own[i]; });
+    for (std::size_t count = 0; count <= candidates.size(); ++count) {
+        std::vector<std::uint32_t> below(candidates.begin(),
+                                         candidates.begin() + static_cast<std::ptrdiff_t>(count));
         Tree tree;
         tree.nodes.push_back({.machine = problem.root, .parent = 0});
-        for (std::uint32_t i = 0; i < count; ++i)
-            tree.nodes.push_back(
-                {.machine = problem.candidates[i], .parent = i / (most_children - 2)});
-        std::vector<std::size_t> children(tree.nodes.size());
-        for (std::size_t i = 1; i < tree.nodes.size(); ++i)
-            ++children[tree.nodes[i].parent];
-        tree.parent_of_worker.resize(workers.size());
-        // Those first that can't be everywhere.
-        std::vector<std::uint32_t> order(workers.size());
-        std::iota(order.begin(), order.end(), 0);
-        std::ranges::stable_partition(order, [&](std::uint32_t worker) {
-            return std::ranges::any_of(tree.nodes, [&](const Tree::Node &node) {
-                return node.machine == workers[worker];
-            });
-        });
-        bool all = true;
-        for (const auto worker : order) {
-            std::optional<std::size_t> best;
-            for (std::size_t i = 0; i < tree.nodes.size(); ++i)
-                if (tree.nodes[i].machine != workers[worker] && children[i] < most_children &&
-                    (!best ||
-                     children[i] + (i == 0 ? 2 : 0) < children[*best] + (*best == 0 ? 2 : 0)))
-                    best = i;
-            all = all && best;
-            if (!all)
-                break;
-            tree.parent_of_worker[worker] = static_cast<std::uint32_t>(*best);
-            ++children[*best];
+        std::uint32_t hub = 0;
+        if (count > 0 && own[below.back()] > own[problem.root]) {
+            hub = 1;
+            tree.nodes.push_back({.machine = below.back(), .parent = 0});
+            below.pop_back();
         }
-        if (!all)
+        const auto beside_hub =
+            most_children * count - count + std::min<std::size_t>(below.size(), most_children);
+        if (workers.size() > most_children * (count + 1) - count ||
+            own[tree.nodes[hub].machine] > beside_hub)
             continue;
-        last = mended(problem, std::move(tree));
-        if (last || count == problem.candidates.size())
-            return last;
+        for (std::uint32_t i = 0; i < below.size(); ++i)
+            tree.nodes.push_back({.machine = below[i], .parent = hub + i / most_children});
+        if (seat_all(problem, tree, hub))
+            return tree;
     }
-    return last;
+    return {};
 }
 
 } // namespace
 
 Result<Found> flat(const Problem &problem) {
+    const auto workers = problem.demand.workers.size();
+    if (workers > most_children)
+        return too_many_children(problem.topology.machines[problem.root].name, workers);
     Tree tree;
     tree.nodes.push_back({.machine = problem.root, .parent = 0});
-    tree.parent_of_worker.resize(problem.demand.workers.size());
+    tree.parent_of_worker.resize(workers);
     return whole(problem, OLAF_TRY(mended(problem, std::move(tree))), "flat");
 }
 
@@ -161,7 +241,8 @@ Result<Found> fit(const Problem &problem) {
         chosen = "kary";
     }
     if (!tree)
-        tree = spread(problem);
+        if (auto other = spread(problem))
+            tree = mended(problem, *std::move(other));
     return whole(problem, OLAF_TRY(std::move(tree)), std::move(chosen));
 }
 
@@ -194,7 +275,7 @@ Result<Found> rack(const Problem &problem) {
                                                           : problem.levels[a] > problem.levels[b];
         });
     // A rack's node serves its pod too only where the root can't take all of them.
-    for (const bool promotes : {false, true}) {
+    for (bool promotes = false;; promotes = true) {
         Layers layers(problem);
         std::vector<std::vector<Layers::Unit>> units(topology.machines.size());
         for (const auto unit : layers.by_racks())
@@ -208,7 +289,6 @@ Result<Found> rack(const Problem &problem) {
         if (left.size() <= most_children || promotes)
             return whole(problem, OLAF_TRY(mended(problem, layers.finish(left))), "rack");
     }
-    return no_plan("rack", "there is none");
 }
 
 Result<Found> smallest_ip(const Problem &problem) {
@@ -217,10 +297,15 @@ Result<Found> smallest_ip(const Problem &problem) {
     for (const auto i : problem.candidates)
         is_node[i] = true;
     is_node[problem.root] = true;
-    const auto smaller = [&](std::uint32_t a, std::uint32_t b) {
-        const auto &x = topology.machines[a].address, &y = topology.machines[b].address;
-        return x != y && !x.empty() && !y.empty() ? x < y : a < b;
+    // By number, IPv4 before IPv6; those without an address come last, in the FILE's order.
+    const auto key = [&](std::uint32_t i) {
+        const auto &address = topology.machines[i].address;
+        auto words = address.words_be;
+        for (auto &word : words)
+            word = ntohl(word);
+        return std::tuple(address.family == 0, address.family, words, i);
     };
+    const auto smaller = [&](std::uint32_t a, std::uint32_t b) { return key(a) < key(b); };
     constexpr auto none = std::numeric_limits<std::uint32_t>::max();
     // The node with the smallest address among the neighbours above; where none of them is a node,
     // the same of each neighbour's, the smallest first.

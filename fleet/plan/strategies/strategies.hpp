@@ -4,6 +4,7 @@
 #pragma once
 
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -11,7 +12,9 @@
 
 namespace olaf::fleet {
 
-/// Above so many workers a strategy places a node in each rack first, and then itself those.
+/// Above so many workers `fit` and `kary` first place a node in each rack, and then place the
+/// racks. `rack` does so at any number. `grow` and `goat` take all workers of a switch together at
+/// any number; `flat` and `smallest-ip` look for no place.
 inline constexpr std::size_t most_one_by_one = 2000;
 
 struct Problem {
@@ -22,6 +25,7 @@ struct Problem {
     std::vector<std::uint32_t>
         candidates; ///< machines that may be nodes, without the root; strongest first
     std::vector<std::uint32_t> levels; ///< of each machine: levels_of()
+    std::set<std::string> &remarks;    ///< notes that hold whichever plan is taken in the end
 
     [[nodiscard]] double usable(std::uint32_t machine) const {
         return topology.machines[machine].usable_bps();
@@ -29,7 +33,7 @@ struct Problem {
 };
 
 struct Found {
-    std::vector<Tree> trees;
+    std::vector<Tree> trees;          ///< no two of them are equal
     std::vector<std::uint64_t> bytes; ///< of each tree's shard
     std::string chosen;               ///< the strategy whose trees these are
     std::vector<std::string> notes;
@@ -57,6 +61,9 @@ Result<Found> goat_max(const Problem &problem);
 /// "cannot plan STRATEGY: REASON".
 std::unexpected<Error> no_plan(const std::string &strategy, std::string reason,
                                std::string hint = {});
+
+/// "NAME would have COUNT children, and a node has 256 at most".
+std::unexpected<Error> too_many_children(const std::string &name, std::size_t count);
 
 /// One tree for the whole vector.
 Found whole(const Problem &problem, Tree tree, std::string chosen);
