@@ -28,11 +28,12 @@ class Setting:
         """How many runs of each case: as asked for, else by whether it is to be quick."""
         return self.runs or (quick if self.quick else usual)
 
-    def program(self, path):
-        """A program of the build, or a RuntimeError that says how to make it."""
+    def program(self, path, packages=None):
+        """A program of the build, or a RuntimeError that says how to make it: it isn't built without that group of packages."""
         found = self.build / path
         if not found.exists():
-            raise RuntimeError(f"{found} isn't there; run: cmake --preset release && ninja -C {self.build}")
+            install = f"sudo scripts/install-packages {packages} && " if packages else ""
+            raise RuntimeError(f"{found} isn't there; run: {install}cmake --preset release && ninja -C {self.build}")
         return str(found)
 
     def progress(self, text):

@@ -47,8 +47,8 @@ class Ways:
 
 
 def shared(document, server, how, model, memory, fragments, mean, sigma, seed):
-    """{traffic, root, in_network}, bytes, of one model from each worker. how: "atp" or "esa"; fragments: of the model;
-    mean, sigma: of the workers' rates, a part of the line's."""
+    """{traffic, root, in_network}, bytes, of one model from each worker, and the part of the workers on whose way a switch
+    aggregates. how: "atp" or "esa"; fragments: of the model; mean, sigma: of the workers' rates, a part of the line's."""
     draw, ways = random.Random(seed), Ways(document)
     links = ways.links_to(server)
     workers = [host for host, one in ways.hosts.items() if one.get("workers", 0)]
@@ -58,7 +58,7 @@ def shared(document, server, how, model, memory, fragments, mean, sigma, seed):
     size, places = model / fragments, int(memory * fragments / model)
     holds = collections.defaultdict(dict)  # switch: {place: [fragment, how many workers' are in it]}
     seen = collections.Counter()  # (switch, fragment): how many workers' came
-    total = {"traffic": 0.0, "root": 0.0, "in_network": 0.0}
+    total = {"traffic": 0.0, "root": 0.0, "in_network": 0.0, "passing": sum(one is not None for one in at) / len(at)}
 
     def leave(switch, count):
         total["traffic"] += size * links[switch]
