@@ -53,7 +53,8 @@ int olaf_token_catch(struct __sk_buff *skb)
  */
 static __always_inline __s64 olaf_drain_rest(struct olaf_ring *ring, __u32 generation, int blocked)
 {
-	__u64 now = bpf_ktime_get_ns(), due = olaf_due_ns(ring, now);
+	__u64 now = bpf_ktime_get_ns();
+	__u64 due = olaf_due_ns(ring, now) + olaf_left_to_arrivals_ns(ring, now);
 	__s64 wait = -1;
 
 	if (blocked && due < now + olaf_blocked_ns())

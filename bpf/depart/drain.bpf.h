@@ -2,9 +2,10 @@
 /*
  * One departure of the drain, in the skb of its token or of a kick:
  *
- *   is something due? -> is its way out there? -> pop -> write the frame -> send a clone
- *                              | no
- *                              +-> ask for it, or let others go first
+ *   is something due, and left by arrivals? -> is its way out there?
+ *                                                no |            | yes
+ *              ask for it, or let others go first <-+            v
+ *                                               pop -> write the frame -> send a clone
  */
 #ifndef OLAF_DRAIN_BPF_H
 #define OLAF_DRAIN_BPF_H
@@ -59,6 +60,53 @@ enum olaf_drained {
 static __always_inline __u64 olaf_blocked_ns(void)
 {
 	return OLAF_BLOCKED_TICKS * olaf_cfg.drain_interval_ns;
+}
+
+/* After so many departures in a row that no arrival took, only one in as many is left to them. */
+#define OLAF_ALONE_MOST 64
+
+/*
+ * Is the head, at `position`, left to arrivals? If the departure before it was none of the token's;
+ * else to try whether they come: after 1, 2, 4, ... departures of the token's in a row.
+ */
+static __always_inline int olaf_leaves_to_arrivals(const struct olaf_ring *ring, __u64 position)
+{
+	__u32 alone = ring->drained_alone;
+
+	if (position != ring->drained)
+		return 1;
+	return alone < OLAF_ALONE_MOST ? !(alone & (alone - 1)) : !(alone % OLAF_ALONE_MOST);
+}
+
+/*
+ * For how long the token leaves the head to arrivals, in nanoseconds from when it is due. A
+ * departure that rides in an arriving frame needs no skb and no clone. On a link whose frames take
+ * longer than a drain interval the token would mostly come first.
+ *
+ * Half the head's time on the link: under congestion an arrival comes within that, and the link
+ * loses nothing, for a departure has credit for all of its time (olaf_pace()). Its age may grow by
+ * as much: so there is no wait where no arrival takes what it is left, but for a trial now and then.
+ */
+static __always_inline __u64 olaf_left_to_arrivals_ns(const struct olaf_ring *ring, __u64 now)
+{
+	__u64 interval = olaf_cfg.drain_interval_ns, longest = olaf_longest_turn_ns(interval);
+	__u64 position = READ_ONCE(ring->head), half;
+	struct olaf_place *place = olaf_place_at(position);
+
+	if (!place || !olaf_leaves_to_arrivals(ring, position) || olaf_emptying(now))
+		return 0;
+	half = olaf_serialisation_ns(READ_ONCE(place->bytes)) / 2;
+	if (half <= interval)
+		return 0;
+	return half < longest ? half : longest;
+}
+
+/* The departure at `position` left with the token. */
+static __always_inline void olaf_note_drained(struct olaf_ring *ring, __u64 position)
+{
+	WRITE_ONCE(ring->drained_alone,
+		   position == ring->drained ? ring->drained_alone + 1 : 0);
+	WRITE_ONCE(ring->drained, position + 1);
 }
 
 /* Resizes the skb and makes it the token, due back in `wait` nanoseconds. */
@@ -222,6 +270,9 @@ __noinline int olaf_drain_one(struct __sk_buff *skb, __u32 generation, __u64 end
 	now = bpf_ktime_get_ns();
 	if (!olaf_may_be_due(ring, now))
 		return OLAF_DRAINED_DUE;
+	if (generation != OLAF_KICK &&
+	    now < READ_ONCE(ring->next_departure_ns) + olaf_left_to_arrivals_ns(ring, now))
+		return OLAF_DRAINED_DUE;
 	position = READ_ONCE(ring->head);
 	if (position >= end || olaf_held(now))
 		return OLAF_DRAINED_BLOCKED;
@@ -237,6 +288,8 @@ __noinline int olaf_drain_one(struct __sk_buff *skb, __u32 generation, __u64 end
 		olaf_ask_next_hop(skb, &next);
 	if (!olaf_pop(ring, position, now, OLAF_ANY_BYTES, 0, &claim))
 		return OLAF_DRAINED_DUE;
+	if (generation != OLAF_KICK)
+		olaf_note_drained(ring, position);
 	olaf_drain_depart(skb, &claim, &next, now);
 	return OLAF_DRAINED_ONE;
 }

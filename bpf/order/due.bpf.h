@@ -26,6 +26,12 @@ static __always_inline int olaf_is_due(const struct olaf_ring *ring, __u64 now)
 	return now >= ring->next_departure_ns && olaf_window_opens(now);
 }
 
+/* The link's time for a frame of `bytes`, in nanoseconds; 0: no rate is set. */
+static __always_inline __u64 olaf_serialisation_ns(__u32 bytes)
+{
+	return ((bytes + olaf_cfg.frame_overhead) * olaf_cfg.ns_per_byte_q24) >> 24;
+}
+
 /*
  * Takes `bytes` from the link's time. A departure starts no earlier than the one
  * before it plus its serialisation time; an idle link saves credit for one frame or
@@ -37,7 +43,7 @@ static __always_inline void olaf_pace(struct olaf_ring *ring, __u64 now, __u32 b
 
 	if (!olaf_cfg.ns_per_byte_q24)
 		return;
-	serialisation = ((bytes + olaf_cfg.frame_overhead) * olaf_cfg.ns_per_byte_q24) >> 24;
+	serialisation = olaf_serialisation_ns(bytes);
 	credit = olaf_cfg.drain_interval_ns;
 	if (credit < serialisation)
 		credit = serialisation;

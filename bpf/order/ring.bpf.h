@@ -3,7 +3,8 @@
  * The ring: how many wait, and whether the drain is awake.
  *
  * Map olaf_ring: key 0, value struct olaf_ring. Writers: arrivals and the drain, under the
- * ring's lock; `holds` is given up outside it, atomically, by the arrival that took one.
+ * ring's lock. Outside it, `holds` is given up, atomically, by the arrival that took one, and
+ * the token alone, of which there is one, writes `drained` and `drained_alone`.
  * Reading without the lock gives hints; every decision is taken under it, and the order of
  * the lock is the order of the queue.
  */

@@ -21,7 +21,7 @@
 #include "olaf/way.h"
 
 #ifndef OLAF_LAYOUT /* the test of upgrades builds an olaf of another */
-#define OLAF_LAYOUT 26
+#define OLAF_LAYOUT 27
 #endif
 
 /* L2-L4 headers an update may carry; longer ones (many IPv6 extensions) bypass the queue. */
@@ -235,10 +235,11 @@ struct olaf_ring {
 	__u64 next_departure_ns; /* the link is free from here on */
 	__u64 drain_deadline_ns; /* the token should be back by then; 0: no token */
 	__u32 drain_generation; /* of the one live token */
-	__u32 pad;
+	__u32 drained_alone; /* departures of the token's in a row, with nobody else's between them */
+	__u64 drained; /* position behind the last that left with the token */
 };
 OLAF_SPAN(olaf_ring, 0, 40, lock, holds, head, tail, next_departure_ns, drain_deadline_ns);
-OLAF_LAST(olaf_ring, 40, 48, drain_generation, pad);
+OLAF_LAST(olaf_ring, 40, 56, drain_generation, drained_alone, drained);
 
 /* olaf_control[0]: orders from user space to running programs. */
 struct olaf_control {

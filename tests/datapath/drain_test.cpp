@@ -168,6 +168,73 @@ TEST_F(SlowDrain, ATokenIsAwayForOneIntervalAndNotLateBefore) {
     EXPECT_LT(queue.ring().drain_deadline_ns, monotonic_ns() + 2'000'000'000);
 }
 
+/// A link on which half a frame takes 2.4 s, and a drain that ticks once a second.
+class LeftToArrivals : private InTestbed, public QueueTest {
+  protected:
+    LeftToArrivals() : QueueTest(config()) {
+        queue.set_link(UINT64_MAX / 2, 0);
+        token_ = queue.offer(update).bytes;
+        queue.set_drain_deadline(UINT64_MAX / 2);
+    }
+
+    /// An update waits, due since `due_ns`. Does the token take it?
+    bool takes(std::uint64_t due_ns) {
+        if (queue.waiting().empty())
+            append(update);
+        queue.set_link(due_ns, UINT64_MAX / 2);
+        const auto before = queue.totals().departed_drain;
+        (void)run_tc(queue.queue().program_fd("olaf_drain_tick"), token_);
+        queue.set_drain_deadline(UINT64_MAX / 2);
+        return queue.totals().departed_drain > before;
+    }
+    bool takes_what_is_due_now() { return takes(monotonic_ns()); }
+    bool takes_what_is_due_long_since() { return takes(0); }
+
+    void ride() {
+        queue.link_free();
+        const auto before = queue.totals().departed_riding;
+        queue.offer(update);
+        EXPECT_EQ(queue.totals().departed_riding, before + 1);
+    }
+
+    const Frame update = ipv4().carrying(Update{.cluster = 1, .lanes = lanes_of(60)});
+
+  private:
+    DatapathConfig config() {
+        auto config = config_for(net, OLAF_DELIVER_FORWARD);
+        config.rate_bps = 1'000;
+        config.drain_interval_ns = 1'000'000'000;
+        return config;
+    }
+    Bytes token_;
+};
+
+TEST_F(LeftToArrivals, TheTokenLeavesADepartureToArrivalsForATick) {
+    EXPECT_FALSE(takes_what_is_due_now());
+    ride();
+    EXPECT_FALSE(takes_what_is_due_now());
+    EXPECT_TRUE(takes_what_is_due_long_since());
+}
+
+TEST_F(LeftToArrivals, TheTokenWaitsEverMoreSeldomForArrivalsThatDontCome) {
+    std::vector<int> waited;
+    for (int left = 0; left <= 200; left++) {
+        if (takes_what_is_due_now())
+            continue;
+        waited.push_back(left);
+        EXPECT_TRUE(takes_what_is_due_long_since());
+    }
+    EXPECT_EQ(waited, (std::vector{0, 1, 2, 4, 8, 16, 32, 64, 128, 192}));
+    append(update);
+    ride();
+    EXPECT_FALSE(takes_what_is_due_now());
+}
+
+TEST_F(LeftToArrivals, TheTokenWaitsForNoArrivalWhileTheQueueIsEmptied) {
+    queue.order({.emptying_until_ns = UINT64_MAX, .held_until_ns = 0, .figures_from_ns = 0});
+    EXPECT_TRUE(takes_what_is_due_now());
+}
+
 INSTANTIATE_TEST_SUITE_P(Deliver, Drain,
                          testing::Values(OLAF_DELIVER_LOCAL, OLAF_DELIVER_FORWARD), by_delivery);
 
