@@ -352,14 +352,16 @@ void RoundChild::forget_answered() {
 }
 
 // When the oldest chunk goes again though no later chunk has a result: its time is up, and half of
-// that has passed since the last result. Where one member was late, the results that it held up
-// follow each other, and none of these chunks was lost.
+// that has passed since the last result, and since this host still had frames to send. Where one
+// member was late, the results that it held up follow each other, and none of these chunks was
+// lost.
 RoundChild::Time RoundChild::overdue_at() const {
     if (oldest_ == next_ || !kept_[oldest_].flying)
         return kNever;
     const KeptChunk &oldest = kept_[oldest_];
     const Time patience = timeout_.after(oldest.timeouts);
-    return std::max(oldest.sent_last + patience, last_result_ + patience / 2);
+    const Time held_up = std::min(held_up_, oldest.sent_last + kHeldUpAtMost);
+    return std::max(oldest.sent_last + patience, std::max(last_result_, held_up) + patience / 2);
 }
 
 // Moves chunks that count as lost to lost_: those that were overtaken long enough ago, and the

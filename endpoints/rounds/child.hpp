@@ -171,6 +171,13 @@ class RoundChild {
     /// When next() has something even if nothing arrives; kNever if it hasn't.
     [[nodiscard]] Time wakes_at() const;
 
+    /// Whether the oldest chunk is to be sent again as nothing has come for it.
+    [[nodiscard]] bool is_overdue(Time now) const { return overdue_at() <= now; }
+    /// This host's kernel still has some of what was sent, in the queue of a device or at a veth's
+    /// far end. So a link or a CPU is late, and silence doesn't mean loss: the oldest chunk waits
+    /// on. (TCP's retransmissions look at the same, skb_still_in_host_queue() in Linux.)
+    void is_held_up(Time now) { held_up_ = now; }
+
     /// Takes in a message of the node's, and says why if it's none.
     Decoded<void> take(std::span<const std::byte> message, std::span<const std::uint64_t> lanes,
                        Time now);
@@ -203,6 +210,8 @@ class RoundChild {
     static constexpr Position kNowhere = std::numeric_limits<Position>::max();
     static constexpr Time kAskAtMostEvery = std::chrono::milliseconds(5);
     static constexpr Time kAskAtLeastEvery = std::chrono::milliseconds(50);
+    /// Some driver may never say that a frame has left.
+    static constexpr Time kHeldUpAtMost = std::chrono::seconds(1);
     enum class State : std::uint8_t { strange, asking, running, left };
 
     // A vector whose chunks haven't all been packed.
@@ -353,7 +362,8 @@ class RoundChild {
     std::deque<ChunkSending> again_;     // those of chunks that had been sent before, in order
     std::deque<ChunkSending> overtaken_; // by answered ones, in the order of time
     Time last_result_{0};
-    Time probed_{0}; // when a chunk was last sent again as nothing came
+    Time held_up_{0}; // when this host last had frames of this member's
+    Time probed_{0};  // when a chunk was last sent again as nothing came
     // What counts as lost, the oldest first, and how often it had been sent.
     std::set<std::pair<Position, unsigned>> lost_;
     CongestionWindow congestion_;

@@ -131,6 +131,8 @@ Result<void> CollectiveMember::send_all(bool again) {
     std::array<std::array<iovec, 2>, kBatch> parts;
     std::array<mmsghdr, kBatch> messages;
     const std::int64_t tai = tai_now_ns();
+    if (again && child_->is_overdue(now()) && sockets_.node().holds_unsent())
+        child_->is_held_up(now());
     for (;;) {
         std::size_t count = 0;
         while (count < kBatch) {

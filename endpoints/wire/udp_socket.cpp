@@ -8,10 +8,12 @@
 #include <ctime>
 
 #include <linux/errqueue.h>
+#include <linux/sockios.h>
 #include <netinet/icmp6.h>
 #include <netinet/in.h>
 #include <netinet/ip_icmp.h>
 #include <poll.h>
+#include <sys/ioctl.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -176,6 +178,11 @@ Result<std::size_t> UdpSocket::mtu() const {
 std::optional<std::size_t> UdpSocket::told_mtu() const {
     const auto bytes = told_too_long_ ? mtu() : Result<std::size_t>(0);
     return bytes && *bytes != 0 ? std::optional(*bytes) : std::nullopt;
+}
+
+bool UdpSocket::holds_unsent() const {
+    int bytes = 0;
+    return ioctl(fd_, SIOCOUTQ, &bytes) == 0 && bytes > 0;
 }
 
 Result<Address> UdpSocket::local() const {

@@ -82,6 +82,10 @@ class UdpSocket {
     [[nodiscard]] Sent send(mmsghdr *messages, std::size_t count,
                             std::chrono::nanoseconds patience) const;
 
+    /// Whether this host's kernel still has some of what was sent: in a queueing discipline, the
+    /// ring of a device, or at the far end of a veth that hasn't looked at it yet.
+    [[nodiscard]] bool holds_unsent() const;
+
   private:
     explicit UdpSocket(int fd) : fd_(fd) {}
     [[nodiscard]] static Result<UdpSocket> open(const Address &address, Buffers buffers);

@@ -69,6 +69,29 @@ TEST_F(RoundChildLosses, WhereNothingComesTheOldestAloneGoesAgain) {
     EXPECT_EQ(sent_within(1us), Chunks{1}) << "twice as late";
 }
 
+// A link or a CPU is late, and nothing is lost.
+TEST_F(RoundChildLosses, WhileThisHostStillHasFramesTheOldestWaitsOn) {
+    send(4);
+    now += 750us;
+    ASSERT_TRUE(child.is_overdue(now));
+    child.is_held_up(now);
+    EXPECT_EQ(sent_within(749us), Chunks{});
+    EXPECT_EQ(sent_within(1us), Chunks{1});
+}
+
+TEST_F(RoundChildLosses, NoFrameIsWaitedForLongerThanASecond) {
+    send(4);
+    const auto began = now - 1ms;
+    bool sent = false;
+    while (!sent) {
+        now = std::max(now, child.wakes_at());
+        if (child.is_overdue(now))
+            child.is_held_up(now);
+        sent = message().has_value();
+    }
+    EXPECT_EQ(now - began, 1s + 750us);
+}
+
 // A slow member's chunks follow each other.
 TEST_F(RoundChildLosses, WhatIsOldestNowWaitsForItsTurn) {
     send(4);
