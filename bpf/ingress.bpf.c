@@ -68,14 +68,6 @@ static __always_inline int olaf_may_claim(const struct olaf_arrival *a)
 			olaf_token_late(ring, a->now) || olaf_emptying(a->now));
 }
 
-/* Counts a frame that is malformed, and tells listeners. It was `bytes` long when it came. */
-static __always_inline void olaf_refuse_malformed(struct xdp_md *ctx, __u32 reason, __u32 bytes)
-{
-	olaf_trouble_malformed(reason);
-	if (olaf_listened_lately())
-		olaf_tell_refusal(ctx, OLAF_DROPPED_MALFORMED, reason, bytes);
-}
-
 /* The update is whole: it counts as received, its cluster as active, and its worker as a member. */
 static __always_inline void olaf_believe(struct xdp_md *ctx, const struct olaf_arrival *a)
 {
@@ -175,10 +167,7 @@ int olaf_ingress(struct xdp_md *ctx)
 	}
 	refused = olaf_refuse(ctx, a);
 	if (refused) {
-		olaf_trouble_not_allowed(refused - 1, a->now);
-		if (olaf_listened_lately())
-			olaf_tell_refusal(ctx, OLAF_DROPPED_NOT_ALLOWED, refused - 1,
-					  bpf_xdp_get_buff_len(ctx));
+		olaf_refuse_arrival(ctx, a, refused - 1, 1);
 		return XDP_DROP;
 	}
 	return olaf_enqueue(ctx, a);

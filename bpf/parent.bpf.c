@@ -117,6 +117,15 @@ static __always_inline int olaf_parent_verify(struct __sk_buff *skb, const struc
 					       OLAF_FRAME_ROUND;
 }
 
+OLAF_DEFINE_TELL_REFUSAL(olaf_tell_refused_skb, struct __sk_buff, olaf_event_take_skb)
+
+static __always_inline void olaf_tell_parent_refusal(struct __sk_buff *skb, __u32 reason, __u32 cause,
+						     const struct olaf_arrival *a)
+{
+	if (olaf_listened(a->now))
+		olaf_tell_refused_skb(skb, reason, cause, skb->len, 0);
+}
+
 /*
  * Reads the frame at hand into this CPU's arrival and message. Returns enum olaf_from_parent. A global
  * function: verified once.
@@ -141,6 +150,7 @@ __noinline int olaf_parent_meet(struct __sk_buff *skb)
 	a->now = bpf_ktime_get_ns();
 	if (is_it == OLAF_PARENT_REFUSED) {
 		olaf_trouble_not_allowed(OLAF_NOT_ALLOWED_JOB_RESULT, a->now);
+		olaf_tell_parent_refusal(skb, OLAF_DROPPED_NOT_ALLOWED, OLAF_NOT_ALLOWED_JOB_RESULT, a);
 		return OLAF_PARENT_REFUSED;
 	}
 	if (frame == OLAF_FRAME_ROUND)
@@ -148,6 +158,7 @@ __noinline int olaf_parent_meet(struct __sk_buff *skb)
 	if (frame == OLAF_FRAME_ROUND)
 		return OLAF_PARENT_TAKEN;
 	olaf_trouble_malformed(frame - OLAF_FRAME_MALFORMED);
+	olaf_tell_parent_refusal(skb, OLAF_DROPPED_MALFORMED, frame - OLAF_FRAME_MALFORMED, a);
 	return OLAF_PARENT_REFUSED;
 }
 

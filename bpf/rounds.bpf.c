@@ -82,7 +82,7 @@ static __always_inline int olaf_round_handle(struct xdp_md *ctx, struct olaf_arr
 	if (m->type == OLAF_RESULT) {
 		if (olaf_is_from_parent((void *)(long)ctx->data, (void *)(long)ctx->data_end, a, job))
 			return olaf_down(ctx);
-		olaf_trouble_not_allowed(OLAF_NOT_ALLOWED_JOB_RESULT, a->now);
+		olaf_refuse_arrival(ctx, a, OLAF_NOT_ALLOWED_JOB_RESULT, 0);
 		return OLAF_ROUND_LEAVE;
 	}
 	if (m->type == OLAF_CONTROL && (m->flags & OLAF_FLAG_ANSWER))
@@ -147,7 +147,7 @@ int olaf_rounds(struct xdp_md *ctx)
 	}
 	frame = olaf_round_take(ctx, a, m);
 	if (frame != OLAF_FRAME_ROUND) {
-		olaf_trouble_malformed(frame - OLAF_FRAME_MALFORMED);
+		olaf_refuse_malformed(ctx, frame - OLAF_FRAME_MALFORMED, bpf_xdp_get_buff_len(ctx));
 		return frame == olaf_malformed(OLAF_MALFORMED_VERSION) && olaf_version_tell(ctx) == OLAF_ROUND_SEND ?
 			       olaf_send_back(ctx) :
 			       XDP_DROP;
@@ -158,7 +158,7 @@ int olaf_rounds(struct xdp_md *ctx)
 		return XDP_PASS;
 	}
 	if (!olaf_round_fits(a, m, job)) {
-		olaf_trouble_malformed(OLAF_MALFORMED_JOB);
+		olaf_refuse_malformed(ctx, OLAF_MALFORMED_JOB, bpf_xdp_get_buff_len(ctx));
 		return XDP_DROP;
 	}
 	if (m->type == OLAF_CONTRIBUTION && olaf_shape_is_floats(job->setup.shape)) {

@@ -29,6 +29,7 @@
 #define OLAF_ROUND_CHILD_BPF_H
 
 #include "bpf/ack/sender.bpf.h"
+#include "bpf/age/tell.bpf.h"
 #include "bpf/packet/allow.bpf.h"
 #include "bpf/rounds/frames.bpf.h"
 #include "bpf/rounds/message.bpf.h"
@@ -177,18 +178,18 @@ static __always_inline int olaf_child_meet(struct xdp_md *ctx, const struct olaf
 	if (child && olaf_member_stands(ctx, a, &child->member))
 		return OLAF_CHILD_KNOWN;
 	if (a->update.lanes <= olaf_cfg.max_lanes && olaf_udp_is_wrong(ctx)) {
-		olaf_trouble_malformed(OLAF_MALFORMED_UDP_CHECKSUM);
+		olaf_refuse_malformed(ctx, OLAF_MALFORMED_UDP_CHECKSUM, bpf_xdp_get_buff_len(ctx));
 		return OLAF_ROUND_LEAVE;
 	}
 	reason = olaf_child_bind(ctx);
 	m->to_source = reason < 0;
 	if (reason == OLAF_CHILD_IS_STALE || reason == OLAF_CHILD_IS_NEW)
-		olaf_trouble_not_allowed(OLAF_NOT_ALLOWED_JOB_SOURCE, a->now);
+		olaf_refuse_arrival(ctx, a, OLAF_NOT_ALLOWED_JOB_SOURCE, 0);
 	if (reason == OLAF_CHILD_IS_STALE)
 		return olaf_child_answer_stale(ctx, m);
 	if (reason <= 0)
 		return OLAF_CHILD_KNOWN;
-	olaf_trouble_not_allowed(olaf_clamp(reason - 1, 0, OLAF_NOT_ALLOWED_REASONS - 1), a->now);
+	olaf_refuse_arrival(ctx, a, olaf_clamp(reason - 1, 0, OLAF_NOT_ALLOWED_REASONS - 1), 0);
 	return OLAF_ROUND_LEAVE;
 }
 

@@ -13,6 +13,7 @@
 #ifndef OLAF_ROUND_CONTROL_BPF_H
 #define OLAF_ROUND_CONTROL_BPF_H
 
+#include "bpf/age/tell.bpf.h"
 #include "bpf/rounds/frames.bpf.h"
 #include "bpf/rounds/jobs.bpf.h"
 #include "bpf/rounds/message.bpf.h"
@@ -748,12 +749,12 @@ static __always_inline int olaf_control(struct xdp_md *ctx, const struct olaf_ar
 	int act, answer = m->flags & OLAF_FLAG_ANSWER;
 
 	if (m->action < OLAF_CONTROL_JOIN || m->action > OLAF_CONTROL_RESET) {
-		olaf_trouble_malformed(OLAF_MALFORMED_TYPE);
+		olaf_refuse_malformed(ctx, OLAF_MALFORMED_TYPE, bpf_xdp_get_buff_len(ctx));
 		return OLAF_ROUND_LEAVE;
 	}
 	if (answer && !olaf_is_from_parent((void *)(long)ctx->data, (void *)(long)ctx->data_end, a,
 					   job)) {
-		olaf_trouble_not_allowed(OLAF_NOT_ALLOWED_JOB_RESULT, a->now);
+		olaf_refuse_arrival(ctx, a, OLAF_NOT_ALLOWED_JOB_RESULT, 0);
 		return OLAF_ROUND_LEAVE;
 	}
 	/* A node asks its parent nothing but SYNC: all else answers nothing. */

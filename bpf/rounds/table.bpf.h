@@ -382,9 +382,9 @@ static __always_inline int olaf_round_added(struct xdp_md *ctx, const struct ola
 }
 
 /* More contributions than the job may sum: elements could overflow. */
-static __always_inline int olaf_round_overflows(void)
+static __always_inline int olaf_round_overflows(struct xdp_md *ctx)
 {
-	olaf_trouble_malformed(OLAF_MALFORMED_COUNT);
+	olaf_refuse_malformed(ctx, OLAF_MALFORMED_COUNT, bpf_xdp_get_buff_len(ctx));
 	return OLAF_ROUND_LEAVE;
 }
 
@@ -414,7 +414,7 @@ static __always_inline int olaf_round_open(struct xdp_md *ctx, const struct olaf
 	struct olaf_round_buffer *buffer = t->buffer;
 
 	if (t->m->count > t->job->setup.max_count)
-		return olaf_round_overflows();
+		return olaf_round_overflows(ctx);
 	olaf_round_free(buffer, t->m->job);
 	if (olaf_round_first(ctx, t->a, t->buffer_index))
 		return OLAF_ROUND_LEAVE;
@@ -520,7 +520,7 @@ static __always_inline int olaf_meet_open(struct xdp_md *ctx, const struct olaf_
 	} else if (!olaf_round_is_in(t, buffer)) {
 		/* Never more than there is room for: no sum that could wrap. */
 		if (is_one_vector && t->m->count > t->job->setup.max_count - buffer->count)
-			return olaf_round_overflows();
+			return olaf_round_overflows(ctx);
 		if (is_one_vector && olaf_round_add(ctx, t->buffer_index))
 			return OLAF_ROUND_LEAVE;
 		return olaf_round_added(ctx, t, is_one_vector);

@@ -60,7 +60,8 @@ struct olaf_event {
 	__u32 cluster;
 	__u32 worker; /* the update's, or the newest folded one's */
 	__u32 sequence; /* the same update's */
-	__u32 count; /* arrival, drop: of this update; departure: folded in; loss: in its frames */
+	/* Arrival, drop: of this update, 0 if it is malformed or a job's; departure: folded in; loss: in its frames. */
+	__u32 count;
 	__u32 model_version; /* of an entry: the oldest folded */
 	__u32 queue_length; /* places taken when the event was written: a hint, read without a lock */
 	__u32 cpu;

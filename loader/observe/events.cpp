@@ -22,8 +22,11 @@
 namespace olaf {
 
 bool Event::has_update() const {
+    // A refused message of a job has none either: an update's count is 1 at least.
+    const bool of_a_job = record.detail == OLAF_DROPPED_NOT_ALLOWED && record.count == 0;
     return record.kind != OLAF_EVENT_LOSS &&
-           !(record.kind == OLAF_EVENT_DROP && record.detail == OLAF_DROPPED_MALFORMED);
+           !(record.kind == OLAF_EVENT_DROP &&
+             (record.detail == OLAF_DROPPED_MALFORMED || of_a_job));
 }
 
 std::int64_t Event::tai_ns() const {

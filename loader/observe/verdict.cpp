@@ -315,6 +315,11 @@ std::uint64_t messages_in(const olaf_counters &counters) {
     return counters.received + total(counters.malformed) + total(counters.not_allowed);
 }
 
+/// The command that shows the packets of which that became, with their senders.
+std::string packets_of(const std::string &device, const char *action) {
+    return fmt::format("olaf trace {} --action {} --pcap - | tcpdump -lnr -", device, action);
+}
+
 std::string refused_remedy(std::string_view reason, const Evidence &evidence) {
     const auto &device = evidence.attachment.device;
     const auto &jobs = evidence.reading.jobs;
@@ -335,7 +340,8 @@ std::string refused_remedy(std::string_view reason, const Evidence &evidence) {
                            "or wait for --member-timeout",
                            device, jobs.size() == 1 ? std::to_string(jobs[0].id()) : "JOB");
     if (reason == "job_result")
-        return fmt::format("somebody who isn't a job's parent sends results: olaf trace {} shows who", device);
+        return fmt::format("somebody who isn't a job's parent sends results: {} shows who",
+                           packets_of(device, "not_allowed"));
     return fmt::format("olaf cluster set {} ID --worker ID=ADDR[:PORT]", device);
 }
 
@@ -381,8 +387,7 @@ void find_refused(const Evidence &evidence, std::vector<Finding> &found) {
             evidence, OLAF_TROUBLE_MALFORMED, malformed, all,
             fmt::format("{} of {} messages malformed: {}", malformed, all,
                         reasons_text(OLAF_GROUP_malformed, numbers, evidence.config())),
-            fmt::format("olaf trace {} --action malformed shows them",
-                        evidence.attachment.device)));
+            packets_of(evidence.attachment.device, "malformed") + " shows who sends them"));
 }
 
 /// Updates that the queue left alone; other traffic is none of its business.

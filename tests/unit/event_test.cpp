@@ -68,6 +68,11 @@ TEST(Event, WhatIsNotKnownHasNoValue) {
     EXPECT_FALSE(drop(OLAF_DROPPED_MALFORMED).age_ns());
     EXPECT_FALSE(drop(OLAF_DROPPED_FULL).wait_ns());
     EXPECT_TRUE(drop(OLAF_DROPPED_FULL).age_ns());
+    auto refused = drop(OLAF_DROPPED_NOT_ALLOWED);
+    refused.record.count = 1;
+    EXPECT_TRUE(refused.age_ns());
+    refused.record.count = 0; // a message of a job
+    EXPECT_FALSE(refused.age_ns());
 }
 
 TEST(Event, IsReadWithItsFrameAndNoFurther) {
