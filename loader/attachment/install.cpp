@@ -60,8 +60,9 @@ std::unexpected<Error> lost(const Device &device, const olaf_config &config) {
         return fail("try the drain of", device.name, 0, "set it up: ip link", obstacle);
     const auto others = foreign_tc(device.ifindex);
     return fail("try the drain of", device.name, 0,
-                fmt::format("bpftool net show dev {} lists them: what comes before olaf's must let "
-                            "frames on to the next program",
+                fmt::format("bpftool net show dev {0}; tc filter show dev {0} ingress; tc filter "
+                            "show dev {0} egress list what is there: what comes before olaf's must "
+                            "let frames on to the next program",
                             device.name),
                 others.empty() ? "a token sent out of it doesn't come round"
                                : "before olaf's filter there is " + others);

@@ -277,6 +277,7 @@ class OtherLayout : public testing::Test {
                                 "mount -t tmpfs none /etc && exec " OLAF_BINARY " --netns " +
                                     bed.host.name() + " attach in --save"});
         EXPECT_TRUE(refused(saved, "its maps have layout"));
+        EXPECT_TRUE(says(saved.err, "olaf detach in --force"));
         EXPECT_EQ(bed.olaf({"detach", "in", "--force"}).status, 0);
         EXPECT_EQ(traces(bed.host), before);
     }

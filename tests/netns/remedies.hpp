@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <csignal>
+#include <functional>
 #include <iterator>
 #include <sstream>
 
@@ -49,6 +51,21 @@ inline std::string pasted(const Netns &host, const std::string &command) {
     const auto done = run(shell(command), {}, &host);
     EXPECT_EQ(done.status, 0) << command << ": " << done.err;
     return done.out + done.err;
+}
+
+/// Pastes a command that goes on until Ctrl-C, and types that once it shows the text. Until then
+/// `cause` is done again and again.
+inline void expect_shows(const Netns &host, const std::string &command, const std::string &text,
+                         const std::function<void()> &cause) {
+    struct Foreground {
+        Process process;
+        void type(int signal) const { ::kill(-process.pid(), signal); }
+        ~Foreground() { type(SIGKILL); }
+    } shown{Process(joined({"setsid"}, shell(command)), {}, &host)};
+    await([&] { return cause(), shown.process.output().find(text) != std::string::npos; },
+          [&] { return text + ", not " + shown.process.output(); });
+    shown.type(SIGINT);
+    EXPECT_EQ(shown.process.wait().status, 128 + SIGINT);
 }
 
 /// What the verdict of a queue says, and that it says it no more once that was done.

@@ -278,24 +278,79 @@ TEST(RemediesInATree, RaiseTheMtuOfTheWayToTheParent) {
     EXPECT_NO_THROW(sum.get());
 }
 
+void set_root_anew(const NodeBelowRoot &bed, const std::string &children) {
+    must(bed.root()({"job", "remove", "eth0", "7"}));
+    must(bed.root()({"job", "set", "eth0", "7", "--children", children, "--lanes",
+                     std::to_string(job_lanes), "--format", "i64x1"}));
+}
+
 TEST(RemediesInATree, ShowWhomTheParentWaitsFor) {
     NodeBelowRoot bed({.workers = 1});
     bed.start();
-    const auto set_root = [&](const std::string &children) {
-        must(bed.root()({"job", "remove", "eth0", "7"}));
-        must(bed.root()({"job", "set", "eth0", "7", "--children", children, "--lanes",
-                         std::to_string(job_lanes), "--format", "i64x1"}));
-    };
-    set_root("2");
+    set_root_anew(bed, "2");
     const Inside inside(bed.worker);
     auto one = Collective::make(bed.options(0)).value();
     auto starting = std::async(std::launch::async, [&] { return bool(one.start()); });
     const auto said = Verdict(bed.olaf).remedy("job 7 waits for its parent");
     EXPECT_TRUE(says(pasted(bed.server(), part_of_text(said, "olaf status", " there")),
                      "job 7 waits for rank 1 to ask where to begin"));
-    set_root("1");
+    set_root_anew(bed, "1");
     EXPECT_TRUE(starting.get());
 }
+
+TEST(RemediesInATree, ShowWhoseSumTheParentWaitsFor) {
+    NodeBelowRoot bed({.workers = 1});
+    bed.start();
+    set_root_anew(bed, "2");
+    const auto member = [&](const Netns &of, unsigned rank, const Address &node) {
+        auto options = bed.options(0);
+        options.rank = rank;
+        options.workers = 2;
+        options.node = node;
+        const Inside inside(of);
+        return Collective::make(options).value();
+    };
+    auto below = member(bed.worker, 0, bed.options(0).node);
+    auto beside = member(bed.host, 1, Address::resolve(Testbed::server_peer(4).address).value());
+    auto starting = std::async(std::launch::async, [&] { return bool(below.start()); });
+    ASSERT_TRUE(beside.start());
+    ASSERT_TRUE(starting.get());
+    auto sum = std::async(std::launch::async, [&] { return sum_round(below, 0, 2, 0, 100); });
+    const auto said = Verdict(bed.olaf).remedy("job 7 waits for its parent, 10.0.1.2");
+    EXPECT_TRUE(says(pasted(bed.server(), part_of_text(said, "olaf status", " there")),
+                     "job 7 waits for rank 1, silent"));
+    sum_round(beside, 1, 2, 0, 100);
+    EXPECT_NO_THROW(sum.get());
+}
+
+/// A worker's host sends results, as only the parent may, of the job's format or another one.
+class RemediesOfStrangers : public testing::TestWithParam<olaf_format> {};
+
+TEST_P(RemediesOfStrangers, ShowWhoSendsWhat) {
+    NodeBelowRoot bed({.workers = 1});
+    bed.start();
+    const UdpSocket stranger(bed.worker, Testbed::worker_peer(4));
+    const auto shape =
+        static_cast<std::uint16_t>(OLAF_FLAG_CHECKSUM | GetParam() << OLAF_FLAG_FORMAT_SHIFT);
+    const auto lie = [&] {
+        stranger.send(message(JobMessage{.type = OLAF_RESULT,
+                                         .flags = shape,
+                                         .lanes = std::vector<std::uint64_t>(job_lanes, 1)}),
+                      bed.target(4));
+    };
+    lie();
+    const bool fits = GetParam() == OLAF_FORMAT_I64X1;
+    const auto said =
+        Verdict(bed.olaf).remedy(fits ? "messages refused: job result" : "messages malformed");
+    expect_shows(bed.host, part_of_text(said, "olaf trace ", " shows"),
+                 Testbed::worker_peer(4).address, lie);
+}
+
+INSTANTIATE_TEST_SUITE_P(Of, RemediesOfStrangers,
+                         testing::Values(OLAF_FORMAT_I64X1, OLAF_FORMAT_I32X2),
+                         [](const auto &info) {
+                             return info.param == OLAF_FORMAT_I64X1 ? "AResult" : "WhatIsNone";
+                         });
 
 } // namespace
 } // namespace olaf::test::remedies_rounds_test

@@ -184,6 +184,18 @@ TEST_F(Remedies, ShowTheOutputThatRefusesWhatTheDrainSends) {
     EXPECT_TRUE(says(expect_pasted(said, said), "RX:"));
 }
 
+TEST_F(Remedies, ShowTheOutputThatTakesNothingOfTheQueue) {
+    lay(Way::bridged, slow_link);
+    bed->host.ip("link set out down\n");
+    send_large(9);
+    (void)remedy("updates lost behind the queue: redirect refused");
+    bed->host.tc("qdisc replace dev out root bfifo limit 1\n"); // nor does it take a probe
+    bed->host.ip("link set out up\n");
+    const auto said = remedy("out refuses what the queue sends");
+    EXPECT_TRUE(says(expect_pasted(said, said), "bfifo"));
+    EXPECT_EQ(bed->olaf({"detach", "in", "--force"}).status, 0);
+}
+
 TEST_F(Remedies, LeaveTagsInTheFrame) {
     bed.emplace(Wiring{.way = Way::local, .worker = {.tx_vlan = true}});
     const TagsBeside tags(bed->worker, "eth0");
@@ -234,13 +246,8 @@ TEST_F(Remedies, ShowWhatIsMalformed) {
     lay(Way::local);
     const auto bad = [&] { worker->send(Update{.cluster = 1, .count = 0}, bed->target(4)); };
     bad();
-    const auto said = remedy("messages malformed");
-    Process trace(
-        bed->olaf.command(words_of(part_of_text(said, "olaf trace ", " shows").substr(5))));
-    await([&] { return bad(), says(trace.output(), "malformed"); },
-          [&] { return "a line of what is malformed, not " + trace.output(); });
-    trace.kill(SIGINT);
-    EXPECT_EQ(trace.wait().status, 0);
+    expect_shows(bed->host, part_of_text(remedy("messages malformed"), "olaf trace ", " shows"),
+                 Testbed::worker_peer(4).address, bad);
 }
 
 TEST_F(Remedies, ShowWhoseUpdatesAreDropped) {
@@ -500,6 +507,34 @@ TEST_F(Remedies, OfAnAttachToADeviceWhoseProgramIsThereByALink) {
     ASSERT_NE(begin, std::string::npos) << told.err;
     expect_pasted(told.err, told.err.substr(begin, told.err.find(" removes it") - begin));
     bed->attach();
+}
+
+TEST_F(Remedies, OfAnAttachWhereProgramsTakeTheDrainsFrames) {
+    lay(Way::local, {});
+    bed->host.tc("qdisc add dev in clsact\nfilter add dev in egress protocol all prio 1 u32 "
+                 "match u32 0 0 classid 1:1\n");
+    const TcFilter takes(bed->host, "in", TcFilter::received, 1, "foreign_verdict",
+                         [](auto &config) { config.verdict = TC_ACT_SHOT; });
+    const auto told = bed->olaf({"attach", "in", "--local"});
+    ASSERT_EQ(told.status, 1);
+    const auto shown =
+        expect_pasted(told.err, part_of_text(told.err, "bpftool net show", " list what"));
+    for (const auto *each : {"foreign_verdict", "filter protocol all pref 1 u32"})
+        EXPECT_TRUE(says(shown, each));
+}
+
+TEST_F(Remedies, OfFiguresThatAnotherOlafBegan) {
+    lay(Way::local);
+    must(bed->olaf({"reset", "in"}));
+    const auto path = pin_directory(bed->host, "in") + "/start";
+    const Fd other(bpf_map_create(BPF_MAP_TYPE_ARRAY, "olaf_start", sizeof(std::uint32_t),
+                                  sizeof(std::uint64_t), 7, nullptr));
+    ASSERT_EQ(unlink(path.c_str()), 0);
+    ASSERT_EQ(bpf_obj_pin(other.get(), path.c_str()), 0);
+    const auto told = bed->olaf({"status", "in"});
+    ASSERT_EQ(told.status, 1);
+    expect_pasted(told.err, "olaf reset in");
+    EXPECT_EQ(bed->olaf({"status", "in"}).status, 0);
 }
 
 TEST_F(Remedies, OfAnAttachWhereTheDrainsNameIsTaken) {
