@@ -232,8 +232,10 @@ Error become_fleet_program(const std::string &name, const nlohmann::json &option
     const auto program = (self.parent_path().parent_path() / "libexec/olaf" / name).string();
     // A file in memory: an argument has 128 KiB at most, which two thousand clusters exceed.
     const auto bytes = nlohmann::json::to_cbor(options);
-    const Fd file(::memfd_create("options of olaf", MFD_CLOEXEC));
+    // Not closed by exec: it is standard input itself where olaf was started without one.
+    const Fd file(::memfd_create("options of olaf", 0));
     const auto size = static_cast<ssize_t>(bytes.size());
+    errno = ENOSPC; // what a write that is cut short means, which sets no error
     if (!file || ::write(file.get(), bytes.data(), bytes.size()) != size ||
         ::lseek(file.get(), 0, SEEK_SET) != 0 || ::dup2(file.get(), STDIN_FILENO) < 0)
         return {.operation = "hand options on to",

@@ -33,6 +33,10 @@ class Programs(unittest.TestCase):
             with self.subTest(option=option):
                 self.expect_line(run(OLAF, "plan", *where, b"\xff.\xfe"), status, b"\xff.\xfe")
 
+    def test_are_told_where_standard_input_is_closed(self):
+        done = run("sh", "-c", 'exec "$0" "$@" <&-', OLAF, "plan", "fat-tree:k=4")
+        self.assertEqual(done.returncode, 0, done.stderr)
+
     def test_are_missed_in_words(self):
         with tempfile.TemporaryDirectory() as folder:
             (pathlib.Path(folder) / "bin").mkdir()
