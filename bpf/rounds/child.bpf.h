@@ -29,7 +29,7 @@
 #define OLAF_ROUND_CHILD_BPF_H
 
 #include "bpf/ack/sender.bpf.h"
-#include "bpf/age/tell.bpf.h"
+#include "bpf/age/refusal.bpf.h"
 #include "bpf/packet/allow.bpf.h"
 #include "bpf/rounds/frames.bpf.h"
 #include "bpf/rounds/message.bpf.h"

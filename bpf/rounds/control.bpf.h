@@ -13,7 +13,7 @@
 #ifndef OLAF_ROUND_CONTROL_BPF_H
 #define OLAF_ROUND_CONTROL_BPF_H
 
-#include "bpf/age/tell.bpf.h"
+#include "bpf/age/refusal.bpf.h"
 #include "bpf/rounds/frames.bpf.h"
 #include "bpf/rounds/jobs.bpf.h"
 #include "bpf/rounds/message.bpf.h"

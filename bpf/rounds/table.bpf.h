@@ -13,6 +13,7 @@
 #ifndef OLAF_ROUND_TABLE_BPF_H
 #define OLAF_ROUND_TABLE_BPF_H
 
+#include "bpf/age/refusal.bpf.h"
 #include "bpf/packet/add.bpf.h"
 #include "bpf/rounds/deliveries.bpf.h"
 #include "bpf/rounds/frames.bpf.h"

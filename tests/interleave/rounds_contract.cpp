@@ -6,6 +6,7 @@
 #include <bit>
 #include <cstddef>
 
+#include "olaf/events.h"
 #include "olaf/own.h"
 #include "olaf/spells.h"
 #include "packet.hpp"
@@ -70,6 +71,7 @@ std::vector<MapShape> RoundsContract::maps() const {
         {"olaf_own_macs", 8, 1, MapShape::set, everything},
         {"olaf_job_counters", sizeof(olaf_job_counters), 1, MapShape::per_cpu},
         {"olaf_round_messages", 256, 1, MapShape::per_cpu},
+        {"olaf_listen", sizeof(olaf_listen)},
         {"olaf_counters", sizeof(olaf_counters), 1, MapShape::per_cpu},
         {"olaf_spells", sizeof(olaf_spell), OLAF_TROUBLES, MapShape::per_cpu},
         {"olaf_arrivals", 512, 1, MapShape::per_cpu},

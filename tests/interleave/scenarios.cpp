@@ -62,11 +62,27 @@ Act free_and_drain(unsigned ticks) {
     };
 }
 
-/// The link has time for one frame only: what arrives behind a departure must wait.
+/// The link has time for one frame only, of 114 ns: what arrives behind a departure must wait. The
+/// token leaves nothing to arrivals, as half a frame's time is no longer than a tick.
 olaf_config narrow() {
+    olaf_config config = usual_config();
+    config.drain_interval_ns = 100;
+    return config;
+}
+
+/// The same, and the token leaves what is due to arrivals for half a frame's time.
+olaf_config patient() {
     olaf_config config = usual_config();
     config.drain_interval_ns = 1;
     return config;
+}
+
+Act drain_twice(std::uint64_t apart_ns) {
+    return [=](Host &host) {
+        host.ticks(1);
+        host.wait(apart_ns);
+        host.ticks(2);
+    };
 }
 
 /// Places for so many, and twice as many in the ring, as the loader makes it.
@@ -96,6 +112,8 @@ Act rule_then(std::uint32_t policy, std::uint32_t max_count, Act then) {
 void add_queue(std::vector<Scenario> &to) {
     to.push_back({"AnAppendMeetsAPop", narrow(), waiting({0}), {drain(2), arrival(8, 1)}});
     to.push_back({"AFoldMeetsAPop", narrow(), waiting({0}), {drain(2), arrival(8, 0)}});
+    to.push_back({"AnArrivalMeetsATokenThatWaitsForIt", patient(), waiting({0}),
+                  {drain_twice(busy_ns), arrival(8, 1)}});
     // The link becomes free while the update is being folded: else it would carry the head away itself.
     to.push_back({"ADamagedFoldMeetsAPop", narrow(), busy({0}), {free_and_drain(1), damaged(8, 0)}});
     to.push_back({"ADamagedFoldMeetsAFold", narrow(), busy({0}),
