@@ -111,7 +111,7 @@ TEST_P(Bound, EntranceHasNoInlinedLoop) {
         return;
     EXPECT_EQ(inlined_loops(*queue), 0);
     const auto other = load(false);
-    ASSERT_TRUE(other);
+    ASSERT_TRUE(other) << other.error().message();
     EXPECT_GT(inlined_loops(*other), 0) << "inlined loops aren't known when they are seen";
 }
 
