@@ -87,6 +87,33 @@ static __always_inline int olaf_drain_burst(struct __sk_buff *skb, struct olaf_r
 	return drained;
 }
 
+/* The skb of some frame becomes the token, and starts on its first turn. */
+static __always_inline int olaf_drain_start(struct __sk_buff *skb, __u32 generation)
+{
+	struct olaf_ring *ring = olaf_the_ring();
+
+	if (!ring || generation != READ_ONCE(ring->drain_generation) ||
+	    olaf_token_renew(skb, generation, OLAF_TOKEN_LONGEST_WAIT))
+		return TC_ACT_SHOT;
+	return bpf_redirect(olaf_cfg.drain_ifindex, 0);
+}
+
+/* A proof has come the whole way of a token. If the token is lost, the proof becomes a new one. */
+static __always_inline int olaf_drain_proven(struct __sk_buff *skb, struct olaf_ring *ring)
+{
+	__u64 now = bpf_ktime_get_ns();
+	struct olaf_claim claim = {};
+
+	olaf_count(drain_proofs);
+	if (!olaf_ring_waits(ring) || !olaf_token_late(ring, now))
+		return TC_ACT_SHOT;
+	olaf_ring_revive(ring, now, &claim);
+	if (!(claim.got & OLAF_GOT_TOKEN))
+		return TC_ACT_SHOT;
+	olaf_count(tokens_launched);
+	return olaf_drain_start(skb, claim.generation);
+}
+
 /* TC ingress of the drain's far end: one tick. */
 SEC("tc")
 int olaf_drain_tick(struct __sk_buff *skb)
@@ -98,10 +125,8 @@ int olaf_drain_tick(struct __sk_buff *skb)
 
 	if (!ring || olaf_token_read(skb, &token))
 		return TC_ACT_SHOT;
-	if (token.generation == OLAF_PROOF) {
-		olaf_count(drain_proofs);
-		return TC_ACT_SHOT;
-	}
+	if (token.generation == OLAF_PROOF)
+		return olaf_drain_proven(skb, ring);
 	if (token.generation != READ_ONCE(ring->drain_generation)) {
 		olaf_count(drain_stale);
 		return TC_ACT_SHOT;
@@ -112,17 +137,6 @@ int olaf_drain_tick(struct __sk_buff *skb)
 		return bpf_redirect_neigh(olaf_cfg.egress_ifindex, NULL, 0, 0);
 	wait = olaf_drain_rest(ring, token.generation, drained == OLAF_DRAINED_BLOCKED);
 	if (wait < 0 || olaf_token_renew(skb, token.generation, wait))
-		return TC_ACT_SHOT;
-	return bpf_redirect(olaf_cfg.drain_ifindex, 0);
-}
-
-/* The clone of some frame (revive.bpf.h) becomes the token, and starts on its first turn. */
-static __always_inline int olaf_drain_start(struct __sk_buff *skb, __u32 generation)
-{
-	struct olaf_ring *ring = olaf_the_ring();
-
-	if (!ring || generation != READ_ONCE(ring->drain_generation) ||
-	    olaf_token_renew(skb, generation, OLAF_TOKEN_LONGEST_WAIT))
 		return TC_ACT_SHOT;
 	return bpf_redirect(olaf_cfg.drain_ifindex, 0);
 }

@@ -2,6 +2,10 @@
 // The drain's programs: the token's way from XDP to the drain, and what leaves there.
 #include <linux/pkt_cls.h>
 
+#include <cstddef>
+#include <cstring>
+
+#include "olaf/drain.h"
 #include "queue_test.hpp"
 #include "testbed.hpp"
 
@@ -123,6 +127,35 @@ TEST_P(Drain, AStaleTokenDies) {
     EXPECT_EQ(tick(stale).verdict, shot);
     EXPECT_EQ(queue.counters().drain_stale, 1u);
     EXPECT_EQ(tick(live).verdict, redirect);
+}
+
+/// A frame of attach's own that is to go round in the drain.
+Bytes proof_like(Bytes token) {
+    const std::uint32_t generation = OLAF_PROOF;
+    std::memcpy(token.data() + OLAF_TOKEN_OFFSET + offsetof(olaf_token, generation), &generation,
+                sizeof generation);
+    return token;
+}
+
+TEST_P(Drain, AProofBecomesTheTokenThatIsLostAndNoOther) {
+    const auto lost = launch();
+    const auto proof = proof_like(lost);
+    EXPECT_EQ(tick(proof).verdict, shot) << "the token isn't late";
+    auto ring = queue.ring();
+    ring.drain_deadline_ns = 1;
+    queue.write("olaf_ring", 0u, ring);
+    auto found = tick(proof);
+    EXPECT_EQ(found.verdict, redirect);
+    EXPECT_EQ(found.bytes.size(), 8192u); // as long as every first round
+    EXPECT_EQ(queue.counters().tokens_launched, 2u);
+    EXPECT_EQ(tick(proof).verdict, shot) << "the new one is under way";
+    EXPECT_EQ(tick(lost).verdict, shot) << "another has its place";
+    queue.link_free();
+    found.bytes.resize(OLAF_TOKEN_MIN_BYTES); // BPF_PROG_TEST_RUN takes no frame of 8,192 bytes
+    EXPECT_EQ(tick(found.bytes).verdict, shot);
+    EXPECT_EQ(queue.totals().departed_drain, 1u);
+    EXPECT_EQ(tick(proof).verdict, shot) << "nothing waits";
+    EXPECT_EQ(queue.counters().drain_proofs, 4u);
 }
 
 TEST_P(Drain, ATokenThatComesToAnEmptyQueueDies) {

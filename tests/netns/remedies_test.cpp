@@ -134,6 +134,8 @@ TEST_F(Remedies, ReplaceALostToken) {
     const std::string trouble = "the drain's token is missing";
     for (const bool by_a_frame : {true, false}) {
         lay(Way::local, {"--rate", "20kbit"});
+        bed->host.sysctl("ipv6/conf/in/disable_ipv6", "1"); // its frames would replace the token
+        bed->worker.sysctl("ipv6/conf/eth0/disable_ipv6", "1");
         const auto drain = bed->olaf.status().json.at("drain").at("device").get<std::string>();
         const auto qdisc = [&](const std::string &tbf) {
             bed->host.tc("qdisc replace dev " + drain + " root tbf " + tbf + "\n");
