@@ -17,7 +17,7 @@ namespace olaf::test {
 /// What a map held when its programs were loaded.
 class MapImage {
   public:
-    /// Of the map with this id. An image holds no descriptor: a process may have 1,024, and a queue has a hundred maps.
+    /// Of the map with this id. An image holds no descriptor: a queue has a hundred maps.
     explicit MapImage(std::uint32_t id);
     /// Throws std::system_error.
     void restore() const;
