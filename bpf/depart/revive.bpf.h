@@ -21,17 +21,20 @@
  * cuts it into segments or holds its length against the bucket. Returns -1 if the frame couldn't
  * be made what it was again, for want of memory: it must be dropped.
  */
-static __always_inline int olaf_revive_by(struct __sk_buff *skb, __u32 generation)
+static __always_inline int olaf_revive_by(struct __sk_buff *skb, struct olaf_ring *ring,
+					  __u32 generation)
 {
 	struct olaf_token token, covered;
 
-	if (bpf_skb_load_bytes(skb, OLAF_TOKEN_OFFSET, &covered, sizeof(covered)))
-		return 0;
 	olaf_token_write(&token, generation);
-	if (bpf_skb_store_bytes(skb, OLAF_TOKEN_OFFSET, &token, sizeof(token), 0))
+	if (bpf_skb_load_bytes(skb, OLAF_TOKEN_OFFSET, &covered, sizeof(covered)) ||
+	    bpf_skb_store_bytes(skb, OLAF_TOKEN_OFFSET, &token, sizeof(token), 0)) {
+		olaf_token_refused(ring, generation); /* too short a frame */
 		return 0;
-	/* Refused, perhaps because the drain is down: the next frame after its turn tries again. */
-	if (!bpf_clone_redirect(skb, olaf_cfg.drain_ifindex, BPF_F_INGRESS))
+	}
+	if (bpf_clone_redirect(skb, olaf_cfg.drain_ifindex, BPF_F_INGRESS))
+		olaf_token_refused(ring, generation);
+	else
 		olaf_count(tokens_launched);
 	return bpf_skb_store_bytes(skb, OLAF_TOKEN_OFFSET, &covered, sizeof(covered), 0) ? -1 : 0;
 }
@@ -46,7 +49,7 @@ __noinline int olaf_revive_late(struct __sk_buff *skb)
 	if (!ring || !olaf_token_late(ring, now))
 		return 0;
 	olaf_ring_revive(ring, now, &claim);
-	return claim.got & OLAF_GOT_TOKEN ? olaf_revive_by(skb, claim.generation) : 0;
+	return claim.got & OLAF_GOT_TOKEN ? olaf_revive_by(skb, ring, claim.generation) : 0;
 }
 
 /* Looks after the token. Returns -1 if the frame is spoilt. */

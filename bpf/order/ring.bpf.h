@@ -96,4 +96,17 @@ static __always_inline void olaf_ring_revive(struct olaf_ring *ring, __u64 now,
 	olaf_unlock(&ring->lock);
 }
 
+/*
+ * The new token was refused at its first step, perhaps because the drain is down: nothing is under way
+ * that might yet come. The next frame that passes tries again; a flood of them no more than once a tick.
+ */
+static __always_inline void olaf_token_refused(struct olaf_ring *ring, __u32 generation)
+{
+	if (!olaf_lock(&ring->lock))
+		return;
+	if (ring->drain_generation == generation)
+		ring->drain_deadline_ns = bpf_ktime_get_ns() + olaf_cfg.drain_interval_ns;
+	olaf_unlock(&ring->lock);
+}
+
 #endif /* OLAF_RING_BPF_H */

@@ -182,6 +182,31 @@ TEST_P(Drain, ATokenLivesAsLongAsAnArrivalMayYetAppend) {
     EXPECT_EQ(tick(token).verdict, shot);
 }
 
+/// A drain that has gone.
+class RefusingDrain : public QueueTest {
+  protected:
+    RefusingDrain()
+        : QueueTest(small_queue([](auto &config) {
+              config.drain_ifindex = 9999;
+              config.drain_interval_ns = interval;
+          })) {}
+};
+
+TEST_F(RefusingDrain, ATokenThatIsRefusedIsTriedAgainATickLater) {
+    append(ipv4().carrying(Update{.cluster = 1}));
+    for (const auto &frame : {ipv6().carrying(Update{}).bytes, Bytes(20, 0)}) { // one has no room for a token
+        auto ring = queue.ring();
+        ring.drain_deadline_ns = 1;
+        queue.write("olaf_ring", 0u, ring);
+        const auto ran = run_tc(queue.queue().program_fd("olaf_token_catch"), frame);
+        EXPECT_EQ(ran.verdict, unspec);
+        EXPECT_EQ(hex(ran.bytes), hex(frame));
+        EXPECT_EQ(queue.ring().drain_generation, ring.drain_generation + 1);
+        EXPECT_LE(queue.ring().drain_deadline_ns, monotonic_ns() + interval);
+        EXPECT_EQ(queue.counters().tokens_launched, 0u);
+    }
+}
+
 /// A drain that ticks once in a second: its token is away for one interval, not for 64.
 class SlowDrain : public QueueTest {
   protected:

@@ -201,7 +201,7 @@ Tally Flooding::stop() {
 Tally expect_all_arrive(const Testbed &testbed, const Tally &sent, Collector &collector) {
     const auto status = testbed.olaf.await_drained(sent.updates);
     EXPECT_EQ(status["received"], sent.updates);
-    EXPECT_EQ(status.dropped(), 0u);
+    EXPECT_EQ(status.dropped(), 0u) << status.json.at("counters");
     EXPECT_EQ(status.failed(), 0u);
     EXPECT_EQ(status.lost_behind(), 0u) << status.json.at("lost_behind_updates");
     expect_identities(status);
