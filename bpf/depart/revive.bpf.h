@@ -29,7 +29,7 @@ static __always_inline int olaf_revive_by(struct __sk_buff *skb, struct olaf_rin
 	olaf_token_write(&token, generation);
 	if (bpf_skb_load_bytes(skb, OLAF_TOKEN_OFFSET, &covered, sizeof(covered)) ||
 	    bpf_skb_store_bytes(skb, OLAF_TOKEN_OFFSET, &token, sizeof(token), 0)) {
-		olaf_token_refused(ring, generation); /* too short a frame */
+		olaf_token_refused(ring, generation);
 		return 0;
 	}
 	if (bpf_clone_redirect(skb, olaf_cfg.drain_ifindex, BPF_F_INGRESS))
@@ -39,14 +39,18 @@ static __always_inline int olaf_revive_by(struct __sk_buff *skb, struct olaf_rin
 	return bpf_skb_store_bytes(skb, OLAF_TOKEN_OFFSET, &covered, sizeof(covered), 0) ? -1 : 0;
 }
 
-/* Something waits, and perhaps too long: a global function, verified once. */
+/*
+ * Something waits, and perhaps too long: a global function, verified once. A frame that is too short to
+ * hold a token is left alone: a flood of such frames must not keep longer ones from replacing the token.
+ */
 __noinline int olaf_revive_late(struct __sk_buff *skb)
 {
 	struct olaf_ring *ring = olaf_the_ring();
 	__u64 now = bpf_ktime_get_ns();
 	struct olaf_claim claim = {};
 
-	if (!ring || !olaf_token_late(ring, now))
+	if (!ring || skb->len < OLAF_TOKEN_OFFSET + sizeof(struct olaf_token) ||
+	    !olaf_token_late(ring, now))
 		return 0;
 	olaf_ring_revive(ring, now, &claim);
 	return claim.got & OLAF_GOT_TOKEN ? olaf_revive_by(skb, ring, claim.generation) : 0;

@@ -97,8 +97,8 @@ static __always_inline void olaf_ring_revive(struct olaf_ring *ring, __u64 now,
 }
 
 /*
- * The new token was refused at its first step, perhaps because the drain is down: nothing is under way
- * that might yet come. The next frame that passes tries again; a flood of them no more than once a tick.
+ * The drain refused the new token, perhaps because it is down. So no token is under way, and none need be
+ * waited for: the next frame that passes the device tries again, once in a drain interval at most.
  */
 static __always_inline void olaf_token_refused(struct olaf_ring *ring, __u32 generation)
 {

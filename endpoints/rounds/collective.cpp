@@ -131,12 +131,15 @@ Result<void> CollectiveMember::send_all(bool again) {
     std::array<std::array<iovec, 2>, kBatch> parts;
     std::array<mmsghdr, kBatch> messages;
     const std::int64_t tai = tai_now_ns();
-    if (again && child_->is_overdue(now()) && sockets_.node().holds_unsent())
-        child_->is_held_up(now());
-    for (;;) {
+    // One look at the clock for each batch: however long it takes to pack, none of its chunks is
+    // overdue before the kernel has it. Answers to the first batch may have come by the second.
+    for (;; again = false) {
+        const auto time = now();
+        if (again && child_->is_overdue(time) && sockets_.node().holds_unsent())
+            child_->is_held_up(time);
         std::size_t count = 0;
         while (count < kBatch) {
-            const auto sending = child_->next(now(), tai, again);
+            const auto sending = child_->next(time, tai, again);
             if (!sending)
                 break;
             headers[count] = sending->header;

@@ -129,8 +129,8 @@ TEST_P(Drain, AStaleTokenDies) {
     EXPECT_EQ(tick(live).verdict, redirect);
 }
 
-/// A frame of attach's own that is to go round in the drain.
-Bytes proof_like(Bytes token) {
+/// The token's frame with another generation: the frame with which attach tries the drain.
+Bytes proof_from(Bytes token) {
     const std::uint32_t generation = OLAF_PROOF;
     std::memcpy(token.data() + OLAF_TOKEN_OFFSET + offsetof(olaf_token, generation), &generation,
                 sizeof generation);
@@ -139,7 +139,7 @@ Bytes proof_like(Bytes token) {
 
 TEST_P(Drain, AProofBecomesTheTokenThatIsLostAndNoOther) {
     const auto lost = launch();
-    const auto proof = proof_like(lost);
+    const auto proof = proof_from(lost);
     EXPECT_EQ(tick(proof).verdict, shot) << "the token isn't late";
     auto ring = queue.ring();
     ring.drain_deadline_ns = 1;
@@ -190,21 +190,38 @@ class RefusingDrain : public QueueTest {
               config.drain_ifindex = 9999;
               config.drain_interval_ns = interval;
           })) {}
-};
 
-TEST_F(RefusingDrain, ATokenThatIsRefusedIsTriedAgainATickLater) {
-    append(ipv4().carrying(Update{.cluster = 1}));
-    for (const auto &frame : {ipv6().carrying(Update{}).bytes, Bytes(20, 0)}) { // one has no room for a token
+    /// An update waits, and its token has been late for long.
+    olaf_ring lose_token() {
+        append(ipv4().carrying(Update{.cluster = 1}));
         auto ring = queue.ring();
         ring.drain_deadline_ns = 1;
         queue.write("olaf_ring", 0u, ring);
+        return ring;
+    }
+    /// What becomes of a frame that isn't the queue's.
+    Bytes passed(const Bytes &frame) {
         const auto ran = run_tc(queue.queue().program_fd("olaf_token_catch"), frame);
         EXPECT_EQ(ran.verdict, unspec);
-        EXPECT_EQ(hex(ran.bytes), hex(frame));
-        EXPECT_EQ(queue.ring().drain_generation, ring.drain_generation + 1);
-        EXPECT_LE(queue.ring().drain_deadline_ns, monotonic_ns() + interval);
-        EXPECT_EQ(queue.counters().tokens_launched, 0u);
+        return ran.bytes;
     }
+};
+
+TEST_F(RefusingDrain, ATokenThatIsRefusedIsTriedAgainATickLater) {
+    const auto frame = ipv6().carrying(Update{}).bytes;
+    const auto before = lose_token();
+    EXPECT_EQ(hex(passed(frame)), hex(frame));
+    EXPECT_EQ(queue.ring().drain_generation, before.drain_generation + 1);
+    EXPECT_LE(queue.ring().drain_deadline_ns, monotonic_ns() + interval);
+    EXPECT_EQ(queue.counters().tokens_launched, 0u);
+}
+
+TEST_F(RefusingDrain, AFrameTooShortForATokenPutsNothingOff) {
+    const Bytes frame(OLAF_TOKEN_OFFSET + sizeof(olaf_token) - 1, 0);
+    const auto before = lose_token();
+    EXPECT_EQ(hex(passed(frame)), hex(frame));
+    EXPECT_EQ(queue.ring().drain_generation, before.drain_generation);
+    EXPECT_EQ(queue.ring().drain_deadline_ns, before.drain_deadline_ns);
 }
 
 /// A drain that ticks once in a second: its token is away for one interval, not for 64.

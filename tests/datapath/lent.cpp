@@ -33,18 +33,17 @@ void must(int error, const char *what) {
         throw std::system_error(errno, std::generic_category(), what);
 }
 
-/// A process may have 1,024 descriptors unless it asks for more: too few for those that are kept and two that a
-/// test loads for itself.
-std::list<Loaded> with_more_files() {
+/// A process may open 1,024 files unless it asks for more: too few for the queues that are kept and two
+/// that a test loads for itself.
+void allow_more_files() {
     rlimit limit{};
     must(getrlimit(RLIMIT_NOFILE, &limit), "ask how many files may be open");
     limit.rlim_cur = limit.rlim_max;
     must(setrlimit(RLIMIT_NOFILE, &limit), "raise how many files may be open");
-    return {};
 }
 
 std::list<Loaded> &kept() {
-    static std::list<Loaded> all = with_more_files(); // the newest last
+    static std::list<Loaded> all; // the newest last
     return all;
 }
 
@@ -168,6 +167,7 @@ Loan borrow(const olaf_config &config, bool floats, const std::function<void(con
                 throw std::runtime_error(open.error().message());
             return loan;
         }
+    allow_more_files();
     auto queue = Datapath::load(config, {.pinned_maps = {}, .floats = floats});
     if (!queue)
         throw std::runtime_error(queue.error().message());
