@@ -256,7 +256,8 @@ RoundChild::Sending RoundChild::contribution(Position position, Time now, bool f
                                          .partial = kept.lanes.empty(),
                                          .flush = flush || kept.lanes.empty(),
                                          .spoilt = kept.spoilt > 0}),
-            .lanes = kept.lanes};
+            .lanes = kept.lanes,
+            .again = kept.sendings > 1};
 }
 
 RoundChild::Sending RoundChild::send_next(Time now) {

@@ -163,6 +163,7 @@ class RoundChild {
     struct Sending {
         olaf_header header;
         std::span<const std::uint64_t> lanes; ///< as long as nothing is taken
+        bool again = false;                   ///< a contribution that was sent before
     };
     /// A message to be sent to the node now. To be asked again until there is none.
     /// `tai_ns`: CLOCK_TAI. `again`: false while answers may have arrived that weren't taken yet;
@@ -174,8 +175,9 @@ class RoundChild {
     /// Whether the oldest chunk is to be sent again as nothing has come for it.
     [[nodiscard]] bool is_overdue(Time now) const { return overdue_at() <= now; }
     /// This host's kernel still has some of what was sent, in the queue of a device or at a veth's
-    /// far end. So a link or a CPU is late, and silence doesn't mean loss: the oldest chunk waits
-    /// on. (TCP's retransmissions look at the same, skb_still_in_host_queue() in Linux.)
+    /// far end, or just had it. So a link or a CPU is late, and silence doesn't mean loss: the
+    /// oldest chunk waits on. (TCP's retransmissions look at the same, skb_still_in_host_queue() in
+    /// Linux.)
     void is_held_up(Time now) { held_up_ = now; }
 
     /// Takes in a message of the node's, and says why if it's none.

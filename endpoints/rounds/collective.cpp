@@ -125,23 +125,31 @@ CollectiveStats CollectiveMember::stats() const {
     return sum;
 }
 
+// Whether frames of this member wait in its own host, or may have left it since the last question:
+// then their answers are still under way.
+bool CollectiveMember::host_holds_unsent() {
+    const bool holds = sockets_.node().holds_unsent();
+    return std::exchange(held_unsent_, holds) || holds;
+}
+
 // All that the child has to send now; `again`: what is overdue, too.
 Result<void> CollectiveMember::send_all(bool again) {
     std::array<olaf_header, kBatch> headers;
     std::array<std::array<iovec, 2>, kBatch> parts;
     std::array<mmsghdr, kBatch> messages;
     const std::int64_t tai = tai_now_ns();
-    // One look at the clock for each batch: however long it takes to pack, none of its chunks is
-    // overdue before the kernel has it. Answers to the first batch may have come by the second.
-    for (;; again = false) {
-        const auto time = now();
-        if (again && child_->is_overdue(time) && sockets_.node().holds_unsent())
-            child_->is_held_up(time);
+    for (;;) {
         std::size_t count = 0;
         while (count < kBatch) {
+            const auto time = now(); // one for both: what is overdue by it has been asked for
+            if (again && child_->is_overdue(time) && host_holds_unsent())
+                child_->is_held_up(time);
             const auto sending = child_->next(time, tai, again);
             if (!sending)
                 break;
+            // Repetitions come first. What is packed from here on waits for this loop, and the
+            // answers to it for the next poll(): neither is late.
+            again = again && sending->again;
             headers[count] = sending->header;
             auto *const lanes = const_cast<std::uint64_t *>(sending->lanes.data());
             parts[count] = {iovec{.iov_base = &headers[count], .iov_len = sizeof(olaf_header)},

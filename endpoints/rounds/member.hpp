@@ -205,6 +205,7 @@ class CollectiveMember final : public Collective::Impl, private RoundVectors {
     RoundChild::Time now() const { return Clock::now().time_since_epoch(); }
     void hear_refusals(bool hears);
     std::optional<std::size_t> narrow_way() const;
+    bool host_holds_unsent();
     Result<void> send_all(bool again);
     Result<std::size_t> receive();
     Result<std::size_t> receive_from(const UdpSocket &socket);
@@ -235,7 +236,8 @@ class CollectiveMember final : public Collective::Impl, private RoundVectors {
     std::optional<Refusal> refusal_;             // the last one since the node was heard
     std::optional<unsigned> other_version_ = {}; // of the protocol, which the node speaks
     bool hears_refusals_ = false;
-    CollectiveStats before_; // of earlier beginnings, and what the child doesn't count
+    bool held_unsent_ = false; // whether the host had frames of this member's at the last question
+    CollectiveStats before_;   // of earlier beginnings, and what the child doesn't count
 
     std::deque<Vector> vectors_; // under way, in order
     ExponentHistory history_;
