@@ -62,7 +62,7 @@ make_collective(const std::string &node, std::uint32_t job, std::uint32_t rank,
                 std::uint32_t workers, const std::string &format, bool checksum, std::size_t mtu,
                 std::uint16_t lanes, std::uint32_t ahead, unsigned guess_bits, unsigned threads,
                 double timeout, const std::optional<std::string> &group,
-                const std::optional<std::string> &run, std::uint64_t run_number) {
+                const std::optional<std::string> &run, std::uint64_t run_number, bool gso) {
     const auto deadline = deadline_in(timeout); // checks that it is a time
     CollectiveOptions options = {.job = job,
                                  .rank = rank,
@@ -76,7 +76,8 @@ make_collective(const std::string &node, std::uint32_t job, std::uint32_t rank,
                                  .ahead = ahead,
                                  .guess_bits = guess_bits,
                                  .threads = threads,
-                                 .interrupted = is_interrupted};
+                                 .interrupted = is_interrupted,
+                                 .gso = gso};
     options.timeout =
         deadline ? std::chrono::nanoseconds(static_cast<std::int64_t>(timeout * 1e9)) : kForEver;
     auto made = [&]() -> Result<Collective> {
@@ -258,6 +259,8 @@ void bind_collective_records(py::module_ &module) {
     Record<CollectiveStats>(module, "CollectiveStats", "Counters of a worker of a job.")
         .field("sent", &CollectiveStats::sent, "Contributions, first sendings.")
         .field("repeated", &CollectiveStats::repeated, "Contributions sent again.")
+        .field("joined", &CollectiveStats::joined,
+               "Messages handed to the kernel in one piece with others: gso.")
         .field("unsent", &CollectiveStats::unsent, "Messages lost on this host.")
         .field("results", &CollectiveStats::results, "Chunks summed.")
         .field("spared", &CollectiveStats::spared, "Chunks that needn't be sent: guess_bits.")
@@ -294,7 +297,7 @@ void bind_collective(py::module_ &module) {
              py::arg("checksum") = true, py::arg("mtu") = 0, py::arg("lanes") = 0,
              py::arg("ahead") = 64, py::arg("guess_bits") = 2, py::arg("threads") = 1,
              py::arg("timeout") = 30.0, py::arg("group") = py::none(), py::arg("run") = py::none(),
-             py::arg("run_number") = 0,
+             py::arg("run_number") = 0, py::arg("gso") = true,
              "'run': the training's name, the same at all workers and another one for each "
              "training; without it torchrun's or Slurm's, else ValueError. 'run_number': higher at "
              "each further start of the training, which takes the job over from the one before. "
@@ -302,7 +305,8 @@ void bind_collective(py::module_ &module) {
              "multicast=GROUP. 'threads': that sum, each a range of every vector in a job of its "
              "own: 'job', 'job' + 1, ...; for vectors of megabytes, where CPUs are free. "
              "'guess_bits': of an element, that may be lost so that a short vector takes one "
-             "round trip, not two; 0: none.")
+             "round trip, not two; 0: none. 'gso': messages that are sent together are handed to "
+             "the kernel in one piece, if start() finds that they get to the node so.")
         .def("start", &start,
              "Waits until all workers have asked where to begin. TimeoutError says who is missing.")
         .def("finish", &finish, py::arg("timeout") = py::none(),

@@ -28,7 +28,8 @@ dist.init_process_group("gloo", rank=rank, world_size=workers + servers)
 ring = dist.new_group(range(workers)) if servers else None
 if not serves:
     collective = olaf.Collective(setup["node"], job=setup["job"], rank=rank, workers=workers, mtu=setup["mtu"],
-                                 format=setup["format"], threads=setup["threads"], run="bench/allreduce")
+                                 format=setup["format"], threads=setup["threads"], gso=setup["gso"],
+                                 run="bench/allreduce")
     collective.start()
 print(json.dumps("joined"), flush=True)
 sys.stdin.readline()  # until all have

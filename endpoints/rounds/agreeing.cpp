@@ -23,6 +23,10 @@ constexpr unsigned kTooOld = 3;
 // without a long one come once in ten million proofs.
 constexpr unsigned kShortAnswers = 16;
 
+// How many of the first questions leave in pairs. Where pieces get lost, the proof takes as many
+// waits longer.
+constexpr unsigned kPairs = 2;
+
 } // namespace
 
 // ---- agreeing where to begin: docs/rounds.md, "Agreeing where to begin" ----
@@ -60,7 +64,8 @@ void RoundChild::ask() {
 void RoundChild::move(std::uint32_t job, std::uint32_t rank) {
     options_.job = job;
     options_.rank = rank;
-    // Results and answers of the old tree are of another job. The new node was told of no generation.
+    // Results and answers of the old tree are of another job. The new node was told of no
+    // generation.
     generation_ = told_generation_ = 0;
     too_old_ = 0;
     if ((state_ == State::asking || state_ == State::running) && !failure_)
@@ -107,8 +112,13 @@ std::optional<RoundChild::Sending> RoundChild::send_sync(Time now, std::int64_t 
 RoundChild::Sending RoundChild::question(std::uint16_t lanes) {
     JobSync asked = sync_;
     asked.padding = lanes;
-    sync_lanes_ = lanes_of(asked);
-    return {.header = encode(asked), .lanes = sync_lanes_};
+    // Another question may not be sent yet: its lanes, the same ones, stay where they are.
+    JobSync longest = sync_;
+    longest.padding = long_lanes();
+    if (auto all = lanes_of(longest); all != sync_lanes_)
+        sync_lanes_ = std::move(all);
+    return {.header = encode(asked),
+            .lanes = std::span(sync_lanes_).first(lanes_of(asked).size())};
 }
 
 // An exponent that is to be agreed on anew is lacking, too: the others may be told another one.
@@ -395,11 +405,16 @@ bool RoundChild::is_way_too_narrow() const {
 
 // Repeats the last SYNC or JOIN, whose answer changes nothing. The first question is long.
 std::optional<RoundChild::Sending> RoundChild::send_proof(Time now) {
-    if (!proof_ || now < proof_->at)
+    if (!proof_ || (now < proof_->at && !proof_->half))
         return {};
-    const bool is_long = proof_->sent++ % 2 == 0;
-    proof_->at = now + until_next_question(proof_->sent);
-    return question(is_long ? long_lanes() : std::uint16_t{0});
+    const bool second = std::exchange(proof_->half, false);
+    if (!second)
+        proof_->at = now + until_next_question(++proof_->sent);
+    const bool in_pair = options_.gso && proof_->sent <= kPairs;
+    Sending asked = question(in_pair || proof_->sent % 2 == 1 ? long_lanes() : std::uint16_t{0});
+    asked.joins = in_pair;
+    proof_->half = in_pair && !second;
+    return asked;
 }
 
 // A short answer may be to a question that was asked before the proof began.
@@ -407,6 +422,10 @@ void RoundChild::take_proof(const JobSync &answer, Time now) {
     if (!proof_ || answer.action != sync_.action || answer.stamp != sync_.stamp)
         return;
     if (answer.padding == long_lanes()) {
+        // A long answer that comes after a single question may be to that one. A job of so few
+        // lanes that all questions are as long has no use for pieces.
+        gso_ = options_.gso && proof_->sent <= kPairs && long_lanes() > kSyncLanes;
+        lost_in_pieces_ = 0;
         proof_.reset();
         last_progress_ = now;
     } else if (proof_->sent > 0) {

@@ -257,7 +257,8 @@ RoundChild::Sending RoundChild::contribution(Position position, Time now, bool f
                                          .flush = flush || kept.lanes.empty(),
                                          .spoilt = kept.spoilt > 0}),
             .lanes = kept.lanes,
-            .again = kept.sendings > 1};
+            .again = kept.sendings > 1,
+            .joins = gso_ && kept.sendings == 1};
 }
 
 RoundChild::Sending RoundChild::send_next(Time now) {
@@ -318,7 +319,7 @@ RoundChild::Time RoundChild::wakes_at() const {
         return starting_ || has_next() ? Time(0) : kNever;
     if (state_ == State::asking)
         return ask_at_;
-    if (may_send_next() || may_send_again())
+    if (may_send_next() || may_send_again() || (proof_ && proof_->half))
         return Time(0);
     // A chunk that was answered meanwhile wakes the caller too early at worst.
     const Time lost = overtaken_.empty() ? kNever : overtaken_.front().at;
@@ -587,6 +588,16 @@ void RoundChild::learn_times(const KeptChunk &kept, Time now) {
     congestion_.not_lost();
 }
 
+// Pieces that were cut when the way was proven may get lost later: this host has moved, or the
+// node's queue was attached anew, in generic mode. Then chunk after chunk has its sum only once it
+// was sent again, alone. Where another member is late, only the first one has.
+void RoundChild::learn_gso(const KeptChunk &kept) {
+    if (kept.sendings == 1)
+        lost_in_pieces_ = 0;
+    else if (kept.timeouts > 0 && ++lost_in_pieces_ >= kLostInPieces)
+        gso_ = false;
+}
+
 // A node gives each member all results, also of rounds that the member hasn't reached. A wrong
 // result that was believed here would make this member skip rounds in vain.
 void RoundChild::overhear(const RoundResult &result, std::span<const std::uint64_t> lanes) {
@@ -612,8 +623,10 @@ void RoundChild::hold(Position position, const RoundResult &result,
     const auto data = data_of(lanes);
     const bool spares = kept.leads() && vectors_->spares(result, data, kept.lag);
     kept.held = true;
-    if (kept.sendings > 0)
+    if (kept.sendings > 0) {
         learn_times(kept, now);
+        learn_gso(kept);
+    }
     // A chunk that is missing for longer than a round trip may turn out to be lost.
     congestion_.taken(position < limited_ && next_ - oldest_ < 2 * congestion_.size());
     land(kept);

@@ -89,6 +89,7 @@ struct RoundChildOptions {
     std::uint32_t workers = 0;     ///< whose contributions make a whole sum; 0: isn't known
     std::uint8_t pool = 16;        ///< at most 2^pool chunks under way
     bool hears_group = false;      ///< results for all are this member's too
+    bool gso = false;              ///< what may leave in one piece says so, once the way is proven
     std::uint64_t incarnation = 1; ///< random: another one for each RoundChild
     olaf_run run = {.training = 1, .number = 0}; ///< whose sums these are
 };
@@ -159,11 +160,14 @@ class RoundChild {
     [[nodiscard]] bool is_way_proven() const { return !proof_; }
     /// Whether short questions are answered again and again, and none of that length is.
     [[nodiscard]] bool is_way_too_narrow() const;
+    /// Nothing leaves in one piece with others from now on: this host can't cut such pieces.
+    void stop_gso() { gso_ = options_.gso = false; }
 
     struct Sending {
         olaf_header header;
         std::span<const std::uint64_t> lanes; ///< as long as nothing is taken
         bool again = false;                   ///< a contribution that was sent before
+        bool joins = false; ///< may leave in one piece with its neighbours (UDP_SEGMENT)
     };
     /// A message to be sent to the node now. To be asked again until there is none.
     /// `tai_ns`: CLOCK_TAI. `again`: false while answers may have arrived that weren't taken yet;
@@ -198,7 +202,7 @@ class RoundChild {
     [[nodiscard]] Time last_progress() const { return last_progress_; }
     /// Whether all members have agreed where to begin since the last sum came.
     [[nodiscard]] bool all_are_there() const { return all_there_; }
-    /// All but `unsent`, of which a RoundChild knows nothing.
+    /// All but `unsent` and `joined`, of which a RoundChild knows nothing.
     [[nodiscard]] const CollectiveStats &stats() const { return stats_; }
     /// p, as agreed.
     [[nodiscard]] std::uint8_t pool() const { return pool_; }
@@ -214,6 +218,7 @@ class RoundChild {
     static constexpr Time kAskAtLeastEvery = std::chrono::milliseconds(50);
     /// Some driver may never say that a frame has left.
     static constexpr Time kHeldUpAtMost = std::chrono::seconds(1);
+    static constexpr unsigned kLostInPieces = 3; // chunks in a row
     enum class State : std::uint8_t { strange, asking, running, left };
 
     // A vector whose chunks haven't all been packed.
@@ -228,9 +233,11 @@ class RoundChild {
     struct Place {
         std::uint32_t round, chunk;
     };
-    // That frames as long as a contribution get through: long and short questions in turn.
+    // That frames as long as a contribution get through: long and short questions in turn. With
+    // gso, the first ones are pairs of long ones, each in one piece.
     struct Proof {
         unsigned sent = 0;
+        bool half = false; // the second one of a pair is to follow
         unsigned short_answers = 0;
         Time at{0}; // when to send the next one
     };
@@ -288,6 +295,7 @@ class RoundChild {
                           const VectorIdentity &other, std::uint32_t number);
     [[nodiscard]] bool is_of_this_job(const RoundResult &result) const;
     void learn_times(const KeptChunk &kept, Time now);
+    void learn_gso(const KeptChunk &kept);
     void overhear(const RoundResult &result, std::span<const std::uint64_t> lanes);
     void forget_newest();
     void hold(Position position, const RoundResult &result, std::span<const std::uint64_t> lanes,
@@ -374,7 +382,7 @@ class RoundChild {
     RoundTimeout timeout_;
 
     JobSync sync_{};                        // what is asked
-    std::vector<std::uint64_t> sync_lanes_; // of the question that was sent last
+    std::vector<std::uint64_t> sync_lanes_; // of a long question, and of a short one the first ones
     Time ask_at_{0};                        // when to repeat it
     Time asked_at_ = -kAskAtMostEvery;
     unsigned asked_ = 0;          // how often it was sent
@@ -384,6 +392,8 @@ class RoundChild {
     std::array<std::uint32_t, 4> least_missing_ = {UINT32_MAX, UINT32_MAX, UINT32_MAX, UINT32_MAX};
     bool all_there_ = false;     // all_are_there()
     std::optional<Proof> proof_; // as long as it's missing
+    bool gso_ = false;           // pieces that this host cuts get to the node
+    unsigned lost_in_pieces_ = 0; // learn_gso()
 
     Time last_heard_ = -Time::max() / 2;
     Time last_progress_{0};

@@ -110,6 +110,7 @@ void CollectiveMember::begin_anew(std::uint64_t incarnation) {
                                      .has_checksum = options_.checksum,
                                      .workers = options_.workers,
                                      .hears_group = options_.group.family() != AF_UNSPEC,
+                                     .gso = options_.gso,
                                      .incarnation = incarnation,
                                      .run = run_},
                    vectors);
@@ -134,13 +135,9 @@ bool CollectiveMember::host_holds_unsent() {
 
 // All that the child has to send now; `again`: what is overdue, too.
 Result<void> CollectiveMember::send_all(bool again) {
-    std::array<olaf_header, kBatch> headers;
-    std::array<std::array<iovec, 2>, kBatch> parts;
-    std::array<mmsghdr, kBatch> messages;
     const std::int64_t tai = tai_now_ns();
-    for (;;) {
-        std::size_t count = 0;
-        while (count < kBatch) {
+    for (bool full = true; full;) {
+        while (!sending_.is_full()) {
             const auto time = now(); // one for both: what is overdue by it has been asked for
             if (again && child_->is_overdue(time) && host_holds_unsent())
                 child_->is_held_up(time);
@@ -150,27 +147,21 @@ Result<void> CollectiveMember::send_all(bool again) {
             // Repetitions come first. What is packed from here on waits for this loop, and the
             // answers to it for the next poll(): neither is late.
             again = again && sending->again;
-            headers[count] = sending->header;
-            auto *const lanes = const_cast<std::uint64_t *>(sending->lanes.data());
-            parts[count] = {iovec{.iov_base = &headers[count], .iov_len = sizeof(olaf_header)},
-                            iovec{.iov_base = lanes, .iov_len = sending->lanes.size_bytes()}};
-            messages[count] = {};
-            messages[count].msg_hdr.msg_iov = parts[count].data();
-            messages[count].msg_hdr.msg_iovlen = sending->lanes.empty() ? 1 : 2;
-            count++;
+            sending_.add(sending->header, sending->lanes, sending->joins);
         }
-        if (count == 0)
-            return {};
-        const auto sent = sockets_.node().send(messages.data(), count, options_.send_patience);
+        full = sending_.is_full();
+        const auto sent = sending_.send(sockets_.node(), options_.send_patience);
         before_.unsent += sent.unsent;
+        before_.joined += sent.joined;
+        if (sent.cannot_cut)
+            child_->stop_gso();
         if (sent.last_errno == EPERM || sent.last_errno == EACCES)
             refusal_ = Refusal{.code = sent.last_errno};
         if (sent.last_errno == EMSGSIZE)
             return give_up("its frames are too long", EMSGSIZE,
                            "lower the mtu to that of the interface, at every worker");
-        if (count < kBatch)
-            return {};
     }
+    return {};
 }
 
 // Whoever gives up has asked where to begin before, and what refuses that is told. The stream of

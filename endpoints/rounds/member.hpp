@@ -24,6 +24,7 @@
 #include "endpoints/rounds/sockets.hpp"
 #include "endpoints/wire/receive_batch.hpp"
 #include "endpoints/wire/refusal.hpp"
+#include "endpoints/wire/send_batch.hpp"
 
 namespace olaf {
 
@@ -113,8 +114,8 @@ class CollectiveMember final : public Collective::Impl, private RoundVectors {
   private:
     CollectiveMember(const CollectiveOptions &options, const olaf_run &run, std::uint16_t lanes,
                      RoundSockets sockets)
-        : options_(options), run_(run), lanes_(lanes), sockets_(std::move(sockets)),
-          batch_(kBatch) {
+        : options_(options), run_(run), lanes_(lanes), sockets_(std::move(sockets)), batch_(kBatch),
+          sending_(kBatch) {
         begin_anew(random_incarnation());
     }
 
@@ -231,6 +232,7 @@ class CollectiveMember final : public Collective::Impl, private RoundVectors {
     std::uint16_t lanes_;
     RoundSockets sockets_;
     ReceiveBatch batch_;
+    SendBatch sending_;
     std::optional<RoundChild> child_;
     std::optional<Error> broken_;
     std::optional<Refusal> refusal_;             // the last one since the node was heard

@@ -64,7 +64,7 @@ class Links(Network):
 def measure(setting, sizes, turns):
     """[{bytes, contender: [milliseconds]}]; sums were checked first, by the workers."""
     setup = {"workers": WORKERS, "servers": 1, "module": str(setting.build / "python"), "node": NODE, "job": JOB, "mtu": MTU,
-             "format": "i32x2", "threads": 1, "alone": False, "master": "10.65.24.1", "device": "eth0",
+             "format": "i32x2", "threads": 1, "gso": True, "alone": False, "master": "10.65.24.1", "device": "eth0",
              "sizes": [[size, turns] for size in sizes]}
     with Links(setting.program("loader/olaf")) as network, contextlib.ExitStack() as stack:
         network.attach_local("node", "--round-slots", POOL)

@@ -59,6 +59,7 @@ class SumReport:
 class CollectiveStats:
     sent: Final[int]
     repeated: Final[int]
+    joined: Final[int]
     unsent: Final[int]
     results: Final[int]
     spared: Final[int]
@@ -95,6 +96,7 @@ class Collective:
         group: str | None = None,
         run: str | None = None,
         run_number: int = 0,
+        gso: bool = True,
     ) -> None: ...
     def start(self) -> None: ...
     def finish(self, timeout: float | None = None) -> bool: ...

@@ -257,6 +257,62 @@ TEST(RoundsByThreads, GiveEveryWorkerTheExactSumThoughFramesAreLost) {
     EXPECT_EQ(completed, rounds * chunks) << "as many as one thread needs";
 }
 
+// ---- contributions that leave in one piece ----
+
+/// What a worker handed to its kernel in one piece with others, in so many rounds from `first` on.
+std::uint64_t joined_in(Collective &collective, unsigned worker, unsigned workers, unsigned first,
+                        unsigned rounds) {
+    const auto before = collective.stats().joined;
+    for (unsigned round = first; round < first + rounds; round++)
+        sum_round(collective, worker, workers, round, elements_of(64));
+    return collective.stats().joined - before;
+}
+
+class RoundsInPieces : public testing::TestWithParam<int> {};
+
+TEST_P(RoundsInPieces, LeaveWhereXdpGetsTheFramesThatTheyAreCutInto) {
+    const RoundsBed bed({.family = GetParam(), .attach = {"--mode", "native"}});
+    bed.for_each_worker([&](Collective &collective, unsigned worker) {
+        EXPECT_GT(joined_in(collective, worker, bed.workers(), 0, 4), 64u);
+    });
+    EXPECT_EQ(bed.olaf.status()["malformed"], 0u);
+}
+
+/// Each start() tries that twice.
+TEST_P(RoundsInPieces, DoNotLeaveWhereGenericXdpGetsThemWhole) {
+    const RoundsBed bed({.family = GetParam(), .attach = {"--mode", "skb"}});
+    bed.for_each_worker([&](Collective &collective, unsigned worker) {
+        const auto tried = collective.stats().joined;
+        EXPECT_EQ(joined_in(collective, worker, bed.workers(), 0, 4), 0u);
+        EXPECT_EQ(tried, 4u);
+    });
+    EXPECT_EQ(bed.olaf.status().counted("malformed_by_reason", "length"), 2 * bed.workers());
+}
+
+TEST_P(RoundsInPieces, LeaveNoMoreWhereTheQueueIsAttachedAnewInGenericMode) {
+    const RoundsBed bed({.workers = 1, .family = GetParam(), .attach = {"--mode", "native"}});
+    bed.for_each_worker([&](Collective &collective, unsigned worker) {
+        EXPECT_GT(joined_in(collective, worker, 1, 0, 2), 0u);
+        bed.olaf.attach({"--mode", "skb", "--replace"});
+        joined_in(collective, worker, 1, 2, 2);
+        EXPECT_EQ(joined_in(collective, worker, 1, 4, 2), 0u);
+        ASSERT_TRUE(collective.start());
+        EXPECT_EQ(joined_in(collective, worker, 1, 6, 2), 0u);
+    });
+}
+
+TEST_P(RoundsInPieces, DoNotLeaveWhereTheWorkerIsToldNotTo) {
+    const RoundsBed bed({.workers = 2, .family = GetParam()});
+    const auto work = [&](Collective &collective, unsigned worker) {
+        joined_in(collective, worker, bed.workers(), 0, 4);
+        EXPECT_EQ(collective.stats().joined, 0u);
+    };
+    bed.for_each_worker(work, [](CollectiveOptions &options) { options.gso = false; });
+}
+
+INSTANTIATE_TEST_SUITE_P(Over, RoundsInPieces, testing::Values(4, 6),
+                         [](const auto &info) { return "Ipv" + std::to_string(info.param); });
+
 // ---- results by multicast ----
 
 /// The queue of the worker's own host lets three frames pass, and no other one for seconds.

@@ -65,6 +65,10 @@ struct CollectiveOptions {
     /// Asked about every 100 ms while a call waits, if there is one: true makes the call fail, and
     /// the job is to begin anew.
     std::function<bool()> interrupted = {};
+    /// Frames that are sent together are handed to the kernel in one piece, which it or the NIC
+    /// cuts (UDP_SEGMENT, Linux 4.18). start() tries whether such frames get to the node; where
+    /// they don't, each is sent by itself.
+    bool gso = true;
     /// How long a call may wait in all for room in the socket's buffer.
     std::chrono::nanoseconds send_patience = std::chrono::milliseconds(100);
     /// Kernel buffers in bytes; without CAP_NET_ADMIN net.core.{r,w}mem_max cap them.
@@ -102,6 +106,7 @@ struct SumReport {
 struct CollectiveStats {
     std::uint64_t sent = 0;     ///< contributions, first sendings
     std::uint64_t repeated = 0; ///< contributions sent again
+    std::uint64_t joined = 0;   ///< messages handed to the kernel in one piece with others
     std::uint64_t unsent = 0;   ///< messages lost on this host
     std::uint64_t results = 0;  ///< chunks summed
     std::uint64_t spared = 0;   ///< chunks that needn't be sent (CollectiveOptions::guess_bits)
@@ -115,6 +120,7 @@ struct CollectiveStats {
     CollectiveStats &operator+=(const CollectiveStats &other) {
         sent += other.sent;
         repeated += other.repeated;
+        joined += other.joined;
         unsent += other.unsent;
         results += other.results;
         spared += other.spared;
