@@ -270,35 +270,38 @@ std::uint64_t joined_in(Collective &collective, unsigned worker, unsigned worker
 
 class RoundsInPieces : public testing::TestWithParam<int> {};
 
-TEST_P(RoundsInPieces, LeaveWhereXdpGetsTheFramesThatTheyAreCutInto) {
-    const RoundsBed bed({.family = GetParam(), .attach = {"--mode", "native"}});
-    bed.for_each_worker([&](Collective &collective, unsigned worker) {
-        EXPECT_GT(joined_in(collective, worker, bed.workers(), 0, 4), 64u);
-    });
-    EXPECT_EQ(bed.olaf.status()["malformed"], 0u);
+TEST_P(RoundsInPieces, LeaveWhereTheNodeGetsTheFramesThatTheyAreCutInto) {
+    for (const auto *mode : {"native", "skb"}) {
+        const RoundsBed bed({.family = GetParam(), .attach = {"--mode", mode}});
+        bed.for_each_worker([&](Collective &collective, unsigned worker) {
+            EXPECT_GT(joined_in(collective, worker, bed.workers(), 0, 4), 128u) << mode;
+        });
+        EXPECT_EQ(bed.olaf.status()["malformed"], 0u) << mode;
+    }
 }
 
-/// Each start() tries that twice.
+/// Where a veth's peer leaves checksums to others, pieces get to generic XDP whole. Each start()
+/// tries it twice.
 TEST_P(RoundsInPieces, DoNotLeaveWhereGenericXdpGetsThemWhole) {
-    const RoundsBed bed({.family = GetParam(), .attach = {"--mode", "skb"}});
+    const RoundsBed bed({.wiring = {.worker = {.tx_checksum = true}},
+                         .family = GetParam(),
+                         .attach = {"--mode", "skb"}});
     bed.for_each_worker([&](Collective &collective, unsigned worker) {
-        const auto tried = collective.stats().joined;
         EXPECT_EQ(joined_in(collective, worker, bed.workers(), 0, 4), 0u);
-        EXPECT_EQ(tried, 4u);
+        EXPECT_EQ(collective.stats().joined, 4u);
     });
     EXPECT_EQ(bed.olaf.status().counted("malformed_by_reason", "length"), 2 * bed.workers());
 }
 
-TEST_P(RoundsInPieces, LeaveNoMoreWhereTheQueueIsAttachedAnewInGenericMode) {
-    const RoundsBed bed({.workers = 1, .family = GetParam(), .attach = {"--mode", "native"}});
+TEST_P(RoundsInPieces, LeaveNoMoreOnceTheNodeGetsThemWhole) {
+    const RoundsBed bed({.workers = 1, .family = GetParam(), .attach = {"--mode", "skb"}});
     bed.for_each_worker([&](Collective &collective, unsigned worker) {
         EXPECT_GT(joined_in(collective, worker, 1, 0, 2), 0u);
-        bed.olaf.attach({"--mode", "skb", "--replace"});
+        set_offloads(bed.netns_of_workers(), "eth0", {.tx_checksum = true});
         joined_in(collective, worker, 1, 2, 2);
         EXPECT_EQ(joined_in(collective, worker, 1, 4, 2), 0u);
-        ASSERT_TRUE(collective.start());
-        EXPECT_EQ(joined_in(collective, worker, 1, 6, 2), 0u);
     });
+    EXPECT_GT(bed.olaf.status().counted("malformed_by_reason", "length"), 0u);
 }
 
 TEST_P(RoundsInPieces, DoNotLeaveWhereTheWorkerIsToldNotTo) {

@@ -105,8 +105,9 @@ TEST_P(SendBatchTest, IsEmptyAfterwards) {
 /// The kernel cuts nothing for a socket that wants no checksums.
 TEST_P(SendBatchTest, WhereTheHostCanNotCutEachMessageIsSentByItself) {
     const int on = 1;
-    setsockopt(from.fd(), SOL_SOCKET, SO_NO_CHECK, &on, sizeof on);      // over IPv4
+    setsockopt(from.fd(), SOL_SOCKET, SO_NO_CHECK, &on, sizeof on);   // over IPv4
     setsockopt(from.fd(), SOL_UDP, UDP_NO_CHECK6_TX, &on, sizeof on); // over IPv6
+    setsockopt(to.fd(), SOL_UDP, UDP_NO_CHECK6_RX, &on, sizeof on);
     for (std::uint32_t number = 0; number < 5; number++)
         add(number, 10);
     const auto told = send();
