@@ -117,8 +117,7 @@ RoundChild::Sending RoundChild::question(std::uint16_t lanes) {
     longest.padding = long_lanes();
     if (auto all = lanes_of(longest); all != sync_lanes_)
         sync_lanes_ = std::move(all);
-    return {.header = encode(asked),
-            .lanes = std::span(sync_lanes_).first(lanes_of(asked).size())};
+    return {.header = encode(asked), .lanes = std::span(sync_lanes_).first(lanes_of(asked).size())};
 }
 
 // An exponent that is to be agreed on anew is lacking, too: the others may be told another one.

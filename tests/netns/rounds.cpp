@@ -263,6 +263,7 @@ CollectiveOptions RoundsBed::options(unsigned rank) const {
     options.run = "test";
     options.format = format_named(setting_.format);
     options.lanes = static_cast<std::uint16_t>(setting_.lanes);
+    options.gso = setting_.flips == 0; // what is flipped in a piece gets a right UDP checksum
     if (!setting_.group.empty())
         options.group = Address::resolve(setting_.group).value();
     return options;
