@@ -68,6 +68,7 @@ void RoundChild::move(std::uint32_t job, std::uint32_t rank) {
     // generation.
     generation_ = told_generation_ = 0;
     too_old_ = 0;
+    gso_ = false; // the way to the new node isn't proven
     if ((state_ == State::asking || state_ == State::running) && !failure_)
         ask();
 }

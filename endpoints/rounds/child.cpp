@@ -588,9 +588,9 @@ void RoundChild::learn_times(const KeptChunk &kept, Time now) {
     congestion_.not_lost();
 }
 
-// Pieces that were cut when the way was proven may get lost later: this host has moved, or the
-// node's queue was attached anew, in generic mode. Then chunk after chunk has its sum only once it
-// was sent again, alone. Where another member is late, only the first one has.
+// Pieces that were cut when the way was proven may get lost later, where a device on the way was
+// changed: its offloads, or the mode of the node's queue. Then chunk after chunk has its sum only
+// once it was sent again, alone. Where another member is late, only the first chunk has.
 void RoundChild::learn_gso(const KeptChunk &kept) {
     if (kept.sendings == 1)
         lost_in_pieces_ = 0;

@@ -3,7 +3,7 @@
 
 #include <cerrno>
 #include <cstring>
-#include <utility>
+#include <vector>
 
 #include <netinet/in.h>
 #include <netinet/udp.h>
@@ -53,36 +53,28 @@ mmsghdr SendBatch::message_of(const Piece &piece, Control &control) {
     return message;
 }
 
-void SendBatch::send_one_by_one(const Piece &piece, const UdpSocket &socket,
-                                std::chrono::nanoseconds patience, Sent &sent) {
-    for (std::size_t i = piece.first; i < piece.first + piece.count; i++) {
-        Control none;
-        mmsghdr message = message_of({.first = i, .count = 1}, none);
-        const auto one = socket.send(&message, 1, patience);
-        sent.unsent += one.unsent;
-        if (one.unsent > 0)
-            sent.last_errno = one.last_errno;
-    }
-}
-
 SendBatch::Sent SendBatch::send(const UdpSocket &socket, std::chrono::nanoseconds patience) {
     Sent sent;
     for (std::size_t i = 0; i < in_use_; i++)
         messages_[i] = message_of(pieces_[i], controls_[i]);
     const auto told = socket.send(messages_.data(), in_use_, patience);
     sent.last_errno = told.last_errno;
+    std::vector<mmsghdr> single; // of the pieces that this host can't cut
     for (std::size_t i = 0; i < in_use_; i++) {
-        const Piece &piece = pieces_[i];
-        const bool taken = messages_[i].msg_len > 0;
-        if (taken && piece.count > 1) {
-            sent.joined += piece.count;
-        } else if (!taken && piece.count > 1 && says_cannot_cut(told.last_errno)) {
-            if (!std::exchange(sent.cannot_cut, true))
-                sent.last_errno = 0; // of single messages from here on
-            send_one_by_one(piece, socket, patience, sent);
-        } else if (!taken) {
-            sent.unsent += piece.count;
-        }
+        const auto [first, count, each] = pieces_[i];
+        if (messages_[i].msg_len > 0)
+            sent.joined += count > 1 ? count : 0;
+        else if (count == 1 || !says_cannot_cut(told.last_errno))
+            sent.unsent += count;
+        else
+            for (std::size_t message = first; message < first + count; message++)
+                single.push_back(message_of({.first = message, .count = 1}, controls_[i]));
+    }
+    if (!single.empty()) {
+        const auto again = socket.send(single.data(), single.size(), patience);
+        sent.cannot_cut = true;
+        sent.unsent += again.unsent;
+        sent.last_errno = again.last_errno;
     }
     added_ = in_use_ = 0;
     return sent;

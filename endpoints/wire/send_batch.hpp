@@ -32,13 +32,13 @@ class SendBatch {
     void add(const olaf_header &header, std::span<const std::uint64_t> lanes, bool joins);
 
     struct Sent {
-        std::size_t joined = 0; ///< messages that the kernel took in one piece with others
-        std::size_t unsent = 0; ///< messages lost here, as in UdpSocket::Sent
-        int last_errno = 0;     ///< of the last of these
-        bool cannot_cut =
-            false; ///< this host cuts no pieces for that peer: it took single messages
+        std::size_t joined = 0;  ///< messages that the kernel took in one piece with others
+        std::size_t unsent = 0;  ///< messages lost here, as in UdpSocket::Sent
+        int last_errno = 0;      ///< of the last of these
+        bool cannot_cut = false; ///< a piece was refused: its messages were sent singly
     };
-    /// Sends all messages as UdpSocket::send() does, and forgets them.
+    /// Sends all messages as UdpSocket::send() does, and forgets them. Where a piece is refused,
+    /// waits once more for `patience` at most.
     Sent send(const UdpSocket &socket, std::chrono::nanoseconds patience);
 
   private:
@@ -50,8 +50,6 @@ class SendBatch {
         alignas(cmsghdr) std::array<std::byte, CMSG_SPACE(sizeof(std::uint16_t))> bytes;
     };
     mmsghdr message_of(const Piece &piece, Control &control);
-    void send_one_by_one(const Piece &piece, const UdpSocket &socket,
-                         std::chrono::nanoseconds patience, Sent &sent);
 
     std::vector<olaf_header> headers_;
     std::vector<iovec> parts_; // two of each message: its header, its lanes

@@ -274,7 +274,8 @@ TEST_P(RoundsInPieces, LeaveWhereTheNodeGetsTheFramesThatTheyAreCutInto) {
     for (const auto *mode : {"native", "skb"}) {
         const RoundsBed bed({.family = GetParam(), .attach = {"--mode", mode}});
         bed.for_each_worker([&](Collective &collective, unsigned worker) {
-            EXPECT_GT(joined_in(collective, worker, bed.workers(), 0, 4), 128u) << mode;
+            EXPECT_EQ(joined_in(collective, worker, bed.workers(), 0, 1), 64u) << mode;
+            EXPECT_GT(joined_in(collective, worker, bed.workers(), 1, 3), 64u) << mode;
         });
         EXPECT_EQ(bed.olaf.status()["malformed"], 0u) << mode;
     }
@@ -286,11 +287,13 @@ TEST_P(RoundsInPieces, DoNotLeaveWhereGenericXdpGetsThemWhole) {
     const RoundsBed bed({.wiring = {.worker = {.tx_checksum = true}},
                          .family = GetParam(),
                          .attach = {"--mode", "skb"}});
+    std::atomic<std::uint64_t> tried = 0;
     bed.for_each_worker([&](Collective &collective, unsigned worker) {
         EXPECT_EQ(joined_in(collective, worker, bed.workers(), 0, 4), 0u);
-        EXPECT_EQ(collective.stats().joined, 4u);
+        EXPECT_GE(collective.stats().joined, 4u);
+        tried += collective.stats().joined / 2;
     });
-    EXPECT_EQ(bed.olaf.status().counted("malformed_by_reason", "length"), 2 * bed.workers());
+    EXPECT_EQ(bed.olaf.status().counted("malformed_by_reason", "length"), tried);
 }
 
 TEST_P(RoundsInPieces, LeaveNoMoreOnceTheNodeGetsThemWhole) {
@@ -329,7 +332,9 @@ TEST(RoundsOnASlowLink, AWorkerRepeatsNothingThatItsHostStillHas) {
         EXPECT_EQ(collective.stats().results, 8u + 3);
         EXPECT_EQ(collective.stats().repeated, 0u);
     };
-    bed.for_each_worker(work, [](CollectiveOptions &options) { options.timeout = std::chrono::milliseconds(600); });
+    bed.for_each_worker(work, [](CollectiveOptions &options) {
+        options.timeout = std::chrono::milliseconds(600);
+    });
 }
 
 TEST(RoundsByMulticastAlone, AWorkerThatIsNotInTheGroupAsksForEachResult) {
